@@ -1,0 +1,53 @@
+"""Evidence as it is read: one link of a workspace's chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+
+@frozen(kw_only=True)
+class EvidenceRecord:
+    """One record of a chain.
+
+    ``hash`` links it to its predecessor and covers ``body``; ``body`` holds the digest of
+    ``payload``, so that a payload can be erased (``None``) and the chain still verifies.
+    ``preview`` is a bounded look at the payload. Source: docs/evidence.md, "Format".
+    """
+
+    chain: str
+    seq: int
+    call_id: str
+    kind: str
+    created_at_unix_seconds: int
+    body: Mapping[str, Any]
+    hash: str
+    payload: Any = None
+    preview: str = ""
+
+
+@frozen(kw_only=True)
+class EvidenceHead:
+    """Where a chain ends. Kept elsewhere, it shows a later edit or a cut tail."""
+
+    chain: str
+    seq: int
+    hash: str
+
+
+@frozen(kw_only=True)
+class Verification:
+    """What verifying a chain found.
+
+    ``consistent`` alone says that the chain fits itself; ``matches_head`` is ``None`` where no
+    earlier head was given, since only an earlier head can show tampering by a file's holder.
+    """
+
+    chain: str
+    records: int
+    consistent: bool
+    matches_head: bool | None
+    bad_seq: int | None = None
+    message: str = ""

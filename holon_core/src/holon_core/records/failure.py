@@ -1,0 +1,57 @@
+"""A failure as data: kind, code, message, details."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from holon_core.errors import FAILURES, StructuredFailureKind
+
+
+@frozen(kw_only=True)
+class StructuredFailure:
+    """Why a call did not complete.
+
+    ``kind`` is coarse and closed, ``code`` finer and a row of the failure table, ``message``
+    is for people, ``details`` is JSON. None of them carries a payload or a secret.
+    """
+
+    kind: StructuredFailureKind
+    code: str
+    message: str
+    details: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def next_action(self) -> str:
+        """What would lift this failure, from the failure table."""
+        return FAILURES[self.code][3]
+
+
+@frozen(kw_only=True)
+class BlockingReason:
+    """One thing that keeps a call from running, with the step that would lift it."""
+
+    kind: StructuredFailureKind
+    code: str
+    message: str
+    next_action: str
+
+
+def failure(code: str, message: str | None = None, /, **details: Any) -> StructuredFailure:
+    """Make the failure of one row of the failure table.
+
+    Args:
+        code: A key of ``errors.FAILURES``.
+        message: What happened, for people; the row's meaning where none is given.
+        details: JSON values that help a program; never a payload or a secret.
+    """
+    kind, _, meaning, _ = FAILURES[code]
+    return StructuredFailure(kind=kind, code=code, message=message or meaning, details=details)
+
+
+def blocking(code: str, message: str | None = None) -> BlockingReason:
+    """Make the blocking reason of one row of the failure table."""
+    kind, _, meaning, action = FAILURES[code]
+    return BlockingReason(kind=kind, code=code, message=message or meaning, next_action=action)

@@ -1,0 +1,35 @@
+"""What a policy is asked, and what it may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from holon_core.records.caller import CallerContext
+from holon_core.records.tool import RuntimeToolDescriptor
+from holon_core.records.words import Decision, Effect, Posture
+
+
+@frozen(kw_only=True)
+class PolicyRequest:
+    """One call as policy sees it: normalised arguments, effects, who and under which posture.
+
+    ``effects_used`` are those that earlier calls of the same run were allowed.
+    """
+
+    tool: RuntimeToolDescriptor
+    caller: CallerContext
+    arguments: Mapping[str, Any]
+    posture: Posture
+    effects_used: frozenset[Effect] = frozenset()
+
+
+@frozen(kw_only=True)
+class Verdict:
+    """What one policy says: the decision, the rule that made it, and why."""
+
+    decision: Decision
+    rule: str
+    reason: str = ""

@@ -1,0 +1,67 @@
+"""What a caller gets back from a governed call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from holon_core.errors import CallFailed
+from holon_core.records.failure import BlockingReason, StructuredFailure
+from holon_core.records.words import Status
+
+
+@frozen(kw_only=True)
+class EvidenceRef:
+    """Points at one evidence record."""
+
+    chain: str
+    seq: int
+
+
+@frozen(kw_only=True)
+class ToolResult:
+    """The outcome of one governed call: a value, also when it was refused.
+
+    ``held`` is the call id to approve and release where the call waits for a person.
+    ``output`` never holds a secret: secrets that a tool prints are replaced in it.
+    """
+
+    status: Status
+    output: Any = None
+    failure: StructuredFailure | None = None
+    blocking_reasons: tuple[BlockingReason, ...] = ()
+    held: str | None = None
+    evidence_refs: tuple[EvidenceRef, ...] = ()
+    call_id: str
+    replayed_from: str | None = None
+    self_approved: bool = field(default=False)
+
+    def raise_for_failure(self) -> ToolResult:
+        """Return self, or raise ``CallFailed`` where the call did not complete."""
+        if self.failure is not None:
+            raise CallFailed(self.failure, self.call_id)
+        return self
+
+    def _repr_html_(self) -> str:
+        from holon_core.render import result_html
+
+        return result_html(self)
+
+
+@frozen(kw_only=True)
+class ExplainStep:
+    """One step of the guarded call and what it said."""
+
+    step: str
+    verdict: str
+    detail: str = ""
+
+
+@frozen(kw_only=True)
+class Explanation:
+    """What each step of the guarded call would say, in order."""
+
+    tool: str
+    outcome: str
+    steps: tuple[ExplainStep, ...]

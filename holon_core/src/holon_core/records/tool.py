@@ -1,0 +1,123 @@
+"""A tool as the catalogue knows it: what it takes, gives, touches and needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+from attrs.validators import ge, gt, le, optional
+
+from holon_core.records.words import (
+    EFFECT_ORDER,
+    ApprovalRequirement,
+    Effect,
+    Origin,
+    Posture,
+    Readiness,
+)
+
+
+@frozen(kw_only=True)
+class Limits:
+    """Ceilings on one execution. Policy may lower them, never raise them."""
+
+    timeout_s: float | None = field(default=None, validator=optional([gt(0), le(3600)]))
+    max_output_bytes: int = field(default=256 * 1024, validator=[ge(1), le(64 * 1024 * 1024)])
+
+
+@frozen(kw_only=True)
+class Provenance:
+    """Which installed distribution brought a tool; empty for the host's own functions."""
+
+    distribution: str = ""
+    version: str = ""
+    plugin: str = ""
+
+
+@frozen(kw_only=True)
+class Dependency:
+    """Something a tool needs on the machine: a program or a Python package."""
+
+    kind: str
+    name: str
+    version: str = ""
+
+
+@frozen(kw_only=True)
+class SecretSlot:
+    """A secret that a tool needs, by purpose; the reference is the host's binding, never a value."""
+
+    name: str
+    ref: str
+    purpose: str = ""
+
+
+@frozen(kw_only=True)
+class RuntimeToolDescriptor:
+    """A callable operation boundary: a capability with schemas, effects and requirements.
+
+    ``digest`` identifies the definition: it covers all fields but itself, ``origin``,
+    ``provenance``, ``projections`` and ``posture`` (design, section 6). ``executor_ref`` names
+    what runs: an artifact's digest where there is one, the version of a host function.
+    """
+
+    id: str
+    lane: str
+    origin: Origin
+    posture: Posture
+    version: str
+    name: str
+    title: str = ""
+    description: str = ""
+    examples: tuple[str, ...] = ()
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None = None
+    effects: frozenset[Effect] = frozenset({Effect.UNKNOWN})
+    approval: ApprovalRequirement = ApprovalRequirement.NONE
+    risk_hints: tuple[str, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    secret_slots: tuple[SecretSlot, ...] = ()
+    projections: tuple[str, ...] = ("function_calling",)
+    idempotent: bool = False
+    limits: Limits = Limits()
+    executor_ref: str = ""
+    provenance: Provenance = Provenance()
+    digest: str = ""
+
+    @property
+    def side_effect_class(self) -> Effect:
+        """The strictest effect, as the wire shows it."""
+        return max(self.effects, key=EFFECT_ORDER.__getitem__)
+
+    @property
+    def readiness(self) -> Readiness:
+        """Base readiness, from the definition alone and never from who asks."""
+        if Effect.UNKNOWN in self.effects:
+            return Readiness.CATALOG_ONLY
+        if "function_calling" in self.projections:
+            return Readiness.MODEL_CALLABLE
+        return Readiness.CONTEXT_LOADABLE
+
+    def definition(self) -> dict[str, Any]:
+        """Return what the digest covers, as plain JSON."""
+        return {
+            "id": self.id,
+            "lane": self.lane,
+            "version": self.version,
+            "description": self.description,
+            "examples": list(self.examples),
+            "input_schema": self.input_schema,
+            "output_schema": self.output_schema,
+            "effects": sorted(self.effects),
+            "approval": self.approval.value,
+            "risk_hints": list(self.risk_hints),
+            "dependencies": [[d.kind, d.name, d.version] for d in self.dependencies],
+            "secret_slots": [[s.name, s.ref, s.purpose] for s in self.secret_slots],
+            "limits": [self.limits.timeout_s, self.limits.max_output_bytes],
+            "executor": self.executor_ref,
+        }
+
+    def with_digest(self, digest: str) -> RuntimeToolDescriptor:
+        """Return the same tool carrying the digest of its definition."""
+        return evolve(self, digest=digest)

@@ -1,0 +1,271 @@
+"""Tables of approvals, held calls and idempotency keys."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any, NamedTuple
+
+from holon_core.records.approval import ApprovalRecord, HeldCall
+from holon_core.records.caller import CallerContext
+from holon_core.records.words import ApprovalState, HeldState, Surface
+
+COLUMNS = (
+    "id, state, tool, definition, fingerprint, arguments_digest, workspace, principal, role,"
+    " profile, pattern, uses_left, requested_at, expires_at, decided_at, decided_by, reason,"
+    " self_approved, used_by"
+)
+HELD_COLUMNS = (
+    "call, approval, state, workspace, principal, idempotency_key, at, replaced_by, body"
+)
+
+
+class Key(NamedTuple):
+    """One idempotency key in use."""
+
+    call: str
+    fingerprint: str
+    state: str
+    expires_at: int
+    result: bytes | None
+
+
+def _approval(row: tuple[Any, ...]) -> ApprovalRecord:
+    return ApprovalRecord(
+        id=row[0],
+        state=ApprovalState(row[1]),
+        tool=row[2],
+        definition=row[3],
+        fingerprint=row[4],
+        arguments_digest=row[5],
+        workspace=row[6],
+        principal=row[7],
+        role=row[8],
+        profile=row[9],
+        pattern=None if row[10] is None else json.loads(row[10]),
+        uses_left=row[11],
+        requested_at_unix_seconds=row[12],
+        expires_at_unix_seconds=row[13],
+        decided_at_unix_seconds=row[14],
+        decided_by=row[15],
+        reason=row[16],
+        self_approved=bool(row[17]),
+        used_by=tuple(json.loads(row[18])),
+    )
+
+
+def _approval_row(a: ApprovalRecord) -> tuple[Any, ...]:
+    pattern = None if a.pattern is None else json.dumps(a.pattern, sort_keys=True)
+    return (
+        a.id,
+        a.state.value,
+        a.tool,
+        a.definition,
+        a.fingerprint,
+        a.arguments_digest,
+        a.workspace,
+        a.principal,
+        a.role,
+        a.profile,
+        pattern,
+        a.uses_left,
+        a.requested_at_unix_seconds,
+        a.expires_at_unix_seconds,
+        a.decided_at_unix_seconds,
+        a.decided_by,
+        a.reason,
+        int(a.self_approved),
+        json.dumps(a.used_by),
+    )
+
+
+def caller_json(caller: CallerContext) -> dict[str, Any]:
+    """Return a caller as plain JSON, absent fields left out."""
+    fields = {name: getattr(caller, name) for name in CallerContext.__slots__ if name[0] != "_"}
+    return {name: str(value) for name, value in fields.items() if value is not None}
+
+
+def caller_from(data: dict[str, Any]) -> CallerContext:
+    """Return the caller that ``caller_json`` described."""
+    return CallerContext(**{**data, "surface": Surface(data["surface"])})
+
+
+def _held(row: tuple[Any, ...]) -> HeldCall:
+    body = json.loads(row[8])
+    return HeldCall(
+        call_id=row[0],
+        approval_id=row[1],
+        state=HeldState(row[2]),
+        caller=caller_from(body["caller"]),
+        tool=body["tool"],
+        arguments=body["arguments"],
+        preview=body["preview"],
+        flags=tuple(body["flags"]),
+        idempotency_key=row[5],
+        held_at_unix_seconds=row[6],
+        replaced_by=row[7],
+    )
+
+
+class ApprovalTables:
+    """Statements of approvals, held calls and idempotency keys."""
+
+    _sql: Any
+    _connection: sqlite3.Connection
+
+    def put_approval(self, approval: ApprovalRecord) -> None:
+        """Store an approval, or its next state."""
+        marks = ",".join("?" * 19)
+        self._sql(f"insert or replace into approvals values({marks})", _approval_row(approval))
+
+    def approval(self, approval_id: str) -> ApprovalRecord | None:
+        """Return one approval."""
+        row = self._sql(f"select {COLUMNS} from approvals where id=?", (approval_id,)).fetchone()
+        return None if row is None else _approval(row)
+
+    def approvals_for(self, fingerprint: str, *, limit: int = 20) -> list[ApprovalRecord]:
+        """Return the newest approvals of exactly this payload, newest first."""
+        rows = self._sql(
+            f"select {COLUMNS} from approvals where fingerprint=?"
+            " order by requested_at desc, id desc limit ?",
+            (fingerprint, limit),
+        )
+        return [_approval(row) for row in rows]
+
+    def approvals_in_scope(
+        self, tool: str, principal: str, state: ApprovalState, *, limit: int = 100
+    ) -> list[ApprovalRecord]:
+        """Return approvals of one tool and principal in one state, in any workspace."""
+        rows = self._sql(
+            f"select {COLUMNS} from approvals where tool=? and principal=? and state=? limit ?",
+            (tool, principal, state.value, limit),
+        )
+        return [_approval(row) for row in rows]
+
+    def list_approvals(
+        self, *, state: ApprovalState | None, workspace: str | None, after: str, limit: int
+    ) -> list[ApprovalRecord]:
+        """Return approvals by id, after a given id."""
+        rows = self._sql(
+            f"select {COLUMNS} from approvals where id>? and (? is null or state=?)"
+            " and (? is null or workspace=?) order by id limit ?",
+            (after, state, state, workspace, workspace, limit),
+        )
+        return [_approval(row) for row in rows]
+
+    def count_pending(self, workspace: str | None, principal: str) -> int:
+        """Count the pending approvals of one principal in one workspace."""
+        row = self._sql(
+            "select count(*) from approvals where state='pending' and workspace is ?"
+            " and principal=?",
+            (workspace, principal),
+        ).fetchone()
+        return int(row[0])
+
+    def last_consumed(self, tool: str, workspace: str | None) -> str | None:
+        """Return the call that used an approval of this tool last, for the approver's view."""
+        row = self._sql(
+            "select used_by from approvals where tool=? and workspace is ? and state='consumed'"
+            " order by decided_at desc limit 1",
+            (tool, workspace),
+        ).fetchone()
+        if row is None:
+            return None
+        used = json.loads(row[0])
+        return str(used[-1]) if used else None
+
+    def put_held(self, held: HeldCall) -> None:
+        """Store a held call, or its next state."""
+        body = {
+            "caller": caller_json(held.caller),
+            "tool": held.tool,
+            "arguments": held.arguments,
+            "preview": held.preview,
+            "flags": list(held.flags),
+        }
+        self._sql(
+            "insert or replace into held values(?,?,?,?,?,?,?,?,?)",
+            (
+                held.call_id,
+                held.approval_id,
+                held.state.value,
+                held.caller.workspace,
+                held.caller.principal,
+                held.idempotency_key,
+                held.held_at_unix_seconds,
+                held.replaced_by,
+                json.dumps(body, ensure_ascii=False),
+            ),
+        )
+
+    def held(self, call: str) -> HeldCall | None:
+        """Return one held call, whatever became of it."""
+        row = self._sql(f"select {HELD_COLUMNS} from held where call=?", (call,)).fetchone()
+        return None if row is None else _held(row)
+
+    def take_held(self, call: str) -> bool:
+        """Release a held call; false where it is not held any more."""
+        done = self._sql("update held set state='released' where call=? and state='held'", (call,))
+        return bool(done.rowcount == 1)
+
+    def set_held_state(self, call: str, state: HeldState, replaced_by: str | None = None) -> None:
+        """Move a held call to another state."""
+        self._sql(
+            "update held set state=?, replaced_by=? where call=?", (state.value, replaced_by, call)
+        )
+
+    def held_for(self, approval_id: str) -> list[HeldCall]:
+        """Return the calls that wait, or waited, for one approval."""
+        rows = self._sql(
+            f"select {HELD_COLUMNS} from held where approval=? order by at, call", (approval_id,)
+        )
+        return [_held(row) for row in rows]
+
+    def list_held(self, *, state: HeldState, after: str, limit: int) -> list[HeldCall]:
+        """Return held calls in one state by call id, after a given id."""
+        rows = self._sql(
+            f"select {HELD_COLUMNS} from held where state=? and call>? order by call limit ?",
+            (state.value, after, limit),
+        )
+        return [_held(row) for row in rows]
+
+    def key(self, key: str) -> Key | None:
+        """Return who uses an idempotency key."""
+        row = self._sql(
+            "select call, fingerprint, state, expires_at, result from idempotency where key=?",
+            (key,),
+        ).fetchone()
+        return None if row is None else Key(*row)
+
+    def reserve_key(
+        self, key: str, call: str, *, fingerprint: str, state: str, expires_at: int
+    ) -> None:
+        """Give an idempotency key to a call."""
+        self._sql(
+            "insert or replace into idempotency values(?,?,?,?,?,null)",
+            (key, call, fingerprint, state, expires_at),
+        )
+
+    def finish_key(self, key: str, call: str, *, state: str, result: bytes | None) -> None:
+        """Keep the result of the call that holds a key beside it."""
+        self._sql(
+            "update idempotency set state=?, result=? where key=? and call=?",
+            (state, result, key, call),
+        )
+
+    def free_key(self, key: str, call: str) -> None:
+        """Give a key back; nothing happens where another call holds it."""
+        self._sql("delete from idempotency where key=? and call=?", (key, call))
+
+    def interrupt_keys(self, call: str) -> None:
+        """Mark the keys of a call that was interrupted."""
+        self._sql("update idempotency set state='interrupted' where call=?", (call,))
+
+    def purge_keys(self, now: int, *, limit: int) -> int:
+        """Remove expired keys that no running call holds; return how many."""
+        done = self._sql(
+            "delete from idempotency where key in (select key from idempotency"
+            " where expires_at<? and state not in ('running', 'held') limit ?)",
+            (now, limit),
+        )
+        return int(done.rowcount)

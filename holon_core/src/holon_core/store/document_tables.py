@@ -1,0 +1,111 @@
+"""Tables for lanes and the catalogue: documents with revisions, leases, blobs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+
+class Document(NamedTuple):
+    """One stored document at one revision; ``body`` is canonical JSON."""
+
+    id: str
+    revision: int
+    at: int
+    body: bytes
+
+
+class DocumentTables:
+    """Statements of documents, leases and blobs."""
+
+    _sql: Any
+
+    def put_document(self, collection: str, doc_id: str, body: bytes, *, at: int) -> int:
+        """Store a document's next revision and keep the one before; return the revision."""
+        row = self._sql(
+            "select revision, at, body from documents where collection=? and id=?",
+            (collection, doc_id),
+        ).fetchone()
+        revision = self._next_revision(collection, doc_id) if row is None else int(row[0]) + 1
+        if row is not None:
+            self._sql("insert into revisions values(?,?,?,?,?)", (collection, doc_id, *row))
+        self._sql(
+            "insert or replace into documents values(?,?,?,?,?)",
+            (collection, doc_id, revision, at, body),
+        )
+        return revision
+
+    def _next_revision(self, collection: str, doc_id: str) -> int:
+        # A removed document that comes back goes on counting, so that no revision is reused.
+        row = self._sql(
+            "select max(revision) from revisions where collection=? and id=?", (collection, doc_id)
+        ).fetchone()
+        return int(row[0] or 0) + 1
+
+    def document(self, collection: str, doc_id: str) -> Document | None:
+        """Return a document at its newest revision."""
+        row = self._sql(
+            "select id, revision, at, body from documents where collection=? and id=?",
+            (collection, doc_id),
+        ).fetchone()
+        return None if row is None else Document(*row)
+
+    def document_at(self, collection: str, doc_id: str, revision: int) -> Document | None:
+        """Return a document at an earlier revision."""
+        row = self._sql(
+            "select id, revision, at, body from revisions where collection=? and id=?"
+            " and revision=?",
+            (collection, doc_id, revision),
+        ).fetchone()
+        return None if row is None else Document(*row)
+
+    def list_documents(self, collection: str, *, after: str = "", limit: int = 1000) -> list[Document]:
+        """Return documents of a collection by id, after a given id."""
+        rows = self._sql(
+            "select id, revision, at, body from documents where collection=? and id>?"
+            " order by id limit ?",
+            (collection, after, limit),
+        )
+        return [Document(*row) for row in rows]
+
+    def remove_document(self, collection: str, doc_id: str, *, at: int) -> bool:
+        """Remove a document; its earlier revisions stay readable."""
+        row = self._sql(
+            "select revision, at, body from documents where collection=? and id=?",
+            (collection, doc_id),
+        ).fetchone()
+        if row is None:
+            return False
+        self._sql("insert into revisions values(?,?,?,?,?)", (collection, doc_id, *row))
+        self._sql("insert into revisions values(?,?,?,?,null)", (collection, doc_id, row[0] + 1, at))
+        self._sql("delete from documents where collection=? and id=?", (collection, doc_id))
+        return True
+
+    def take_lease(self, name: str, owner: str, *, now: float, ttl_s: float) -> int | None:
+        """Take or renew a lease; return its fencing number, or ``None`` where another holds it.
+
+        The number rises each time the lease changes hands, so that a late write of an earlier
+        holder can be told.
+        """
+        row = self._sql("select owner, fence, expires_at from leases where name=?", (name,)).fetchone()
+        if row is not None and row[0] != owner and row[2] > now:
+            return None
+        held = row is not None and row[0] == owner and row[2] > now
+        fence = 1 if row is None else int(row[1]) + (0 if held else 1)
+        self._sql("insert or replace into leases values(?,?,?,?)", (name, owner, fence, now + ttl_s))
+        return fence
+
+    def drop_lease(self, name: str, owner: str) -> None:
+        """Give a lease back; the fencing number is kept."""
+        self._sql("update leases set expires_at=0 where name=? and owner=?", (name, owner))
+
+    def put_blob(self, body: bytes) -> str:
+        """Store bytes once; return their SHA-256."""
+        digest = hashlib.sha256(body).hexdigest()
+        self._sql("insert or ignore into blobs values(?,?,?)", (digest, len(body), body))
+        return digest
+
+    def blob(self, digest: str) -> bytes | None:
+        """Return the bytes of a digest."""
+        row = self._sql("select body from blobs where digest=?", (digest,)).fetchone()
+        return None if row is None else bytes(row[0])

@@ -1,0 +1,239 @@
+"""Tables of the evidence log: chains, heads, open calls, cursors of sinks."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from typing import NamedTuple
+
+GENESIS_DOMAIN = b"holon-evidence-chain/1\0"
+LINK_DOMAIN = "holon-evidence-link/1\0"
+
+
+class CatalogueMoved(Exception):
+    """The catalogue's revision is not the one that the call was prepared with."""
+
+
+class Row(NamedTuple):
+    """One stored record."""
+
+    chain: str
+    seq: int
+    call: str
+    kind: str
+    at: int
+    body: bytes
+    hash: str
+    payload: bytes | None
+
+
+class OpenCall(NamedTuple):
+    """A call that was accepted and has no closing record yet."""
+
+    call: str
+    chain: str
+    seq: int
+    runtime: str
+
+
+def genesis(chain: str) -> str:
+    """Return what the first record of a chain links to; it binds the chain's name."""
+    return hashlib.sha256(GENESIS_DOMAIN + chain.encode()).hexdigest()
+
+
+def link(previous: str, seq: int, content_hash: str) -> str:
+    """Return the hash of a record from its predecessor's, its position and its content's."""
+    return hashlib.sha256(f"{LINK_DOMAIN}{previous}:{seq}:{content_hash}".encode()).hexdigest()
+
+
+class EvidenceTables:
+    """Statements of the evidence log, inside a transaction or a read."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._sql = connection.execute
+        # What this connection committed last; a conditional update tells when it is stale.
+        self._heads: dict[str, tuple[int, str, int]] = {}
+
+    def forget(self) -> None:
+        """Drop cached heads, after a rollback."""
+        self._heads.clear()
+
+    def append(
+        self,
+        chain: str,
+        call: str,
+        *,
+        kind: str,
+        at: int,
+        body: bytes,
+        content_hash: str,
+        payload: bytes | None,
+        revision: int | None = None,
+    ) -> int:
+        """Append one record and move the chain's head.
+
+        Args:
+            chain: The workspace id, or ``_runtime``.
+            call: The call id the record belongs to.
+            kind: What the record says happened.
+            at: Wall-clock time in Unix seconds.
+            body: Canonical JSON of the record.
+            content_hash: Hash of ``body``, made before the lock was taken.
+            payload: What the body's payload digest covers; ``None`` where there is none.
+            revision: Catalogue revision that the call was prepared with, where it matters.
+
+        Returns:
+            The record's position in its chain, from 1.
+
+        Raises:
+            CatalogueMoved: The catalogue changed since ``revision``.
+        """
+        head = self._heads.get(chain) or self._load_head(chain)
+        while True:
+            seq, previous, rev = head
+            if revision is not None and rev != revision:
+                head = self._load_head(chain)
+                if head[2] != revision:
+                    raise CatalogueMoved
+                continue
+            new = link(previous, seq + 1, content_hash)
+            moved = self._sql(
+                "update live set seq=?, hash=?, at=? where key=? and hash=? and rev=?",
+                (seq + 1, new, at, "h:" + chain, previous, rev),
+            )
+            if moved.rowcount == 1:
+                break
+            head = self._load_head(chain)
+        self._heads[chain] = (seq + 1, new, rev)
+        self._sql(
+            "insert into evidence values(?,?,?,?,?,?,?,?)",
+            (chain, seq + 1, call, kind, at, body, new, payload),
+        )
+        return seq + 1
+
+    def _load_head(self, chain: str) -> tuple[int, str, int]:
+        key = "h:" + chain
+        row = self._sql("select seq, hash, rev from live where key=?", (key,)).fetchone()
+        if row is None:
+            row = (0, genesis(chain), self.revision())
+            self._sql(
+                "insert into live(key, chain, seq, hash, at, rev) values(?,?,?,?,0,?)",
+                (key, chain, *row),
+            )
+        self._heads[chain] = row
+        return row  # type: ignore[no-any-return]
+
+    def revision(self) -> int:
+        """Return the catalogue's revision."""
+        return int(self._sql("select rev from live where key='revision'").fetchone()[0])
+
+    def bump_revision(self) -> int:
+        """Move the catalogue's revision, in every head too, so that each append notices."""
+        self._sql("update live set rev=rev+1 where key='revision' or key glob 'h:*'")
+        self._heads.clear()
+        return self.revision()
+
+    def open_call(self, call: str, chain: str, seq: int, runtime: str) -> None:
+        """Note that a call is about to run."""
+        self._sql(
+            "insert into live(key, chain, seq, runtime) values(?,?,?,?)",
+            ("c:" + call, chain, seq, runtime),
+        )
+
+    def close_call(self, call: str) -> bool:
+        """Note that a call ended; false where it was not open any more."""
+        return self._sql("delete from live where key=?", ("c:" + call,)).rowcount == 1
+
+    def open_calls(self) -> list[OpenCall]:
+        """Return all calls that are open, of every runtime on this store."""
+        rows = self._sql("select substr(key, 3), chain, seq, runtime from live where key glob 'c:*'")
+        return [OpenCall(*row) for row in rows]
+
+    def heads(self) -> list[tuple[str, int, str]]:
+        """Return chain, position and hash of every head, by chain."""
+        return list(self._sql("select chain, seq, hash from live where key glob 'h:*' order by key"))
+
+    def head(self, chain: str) -> tuple[int, str] | None:
+        """Return position and hash of one head."""
+        row = self._sql("select seq, hash from live where key=?", ("h:" + chain,)).fetchone()
+        return row  # type: ignore[no-any-return]
+
+    def records(self, chain: str, *, after: int, limit: int, to: int | None = None) -> list[Row]:
+        """Return up to ``limit`` records of a chain after a position, in order."""
+        last = to if to is not None else 2**62
+        rows = self._sql(
+            "select * from evidence where chain=? and seq>? and seq<=? order by seq limit ?",
+            (chain, after, last, limit),
+        )
+        return [Row(*row) for row in rows]
+
+    def records_before(self, chain: str, *, before: int, limit: int) -> list[Row]:
+        """Return up to ``limit`` records of a chain before a position, newest first."""
+        rows = self._sql(
+            "select * from evidence where chain=? and seq<? order by seq desc limit ?",
+            (chain, before, limit),
+        )
+        return [Row(*row) for row in rows]
+
+    def index_calls(self, chain: str, *, limit: int) -> bool:
+        """Extend the index from call id to records; false when nothing was left to index.
+
+        Kept by reads and not by calls: one more index in each commit costs a tenth of a call.
+        """
+        done = self.cursor("calls", chain)
+        rows = list(
+            self._sql(
+                "select call, chain, seq from evidence where chain=? and seq>? order by seq limit ?",
+                (chain, done, limit),
+            )
+        )
+        if not rows:
+            return False
+        self._connection.executemany("insert or ignore into evidence_calls values(?,?,?)", rows)
+        self.move_cursor("calls", chain, rows[-1][2])
+        return True
+
+    def records_of(self, call: str) -> list[Row]:
+        """Return the records of one call, as far as they are indexed."""
+        rows = self._sql(
+            """select e.* from evidence_calls c join evidence e on e.chain=c.chain and e.seq=c.seq
+            where c.call=? order by c.chain, c.seq""",
+            (call,),
+        )
+        return [Row(*row) for row in rows]
+
+    def erase_payload(self, chain: str, seq: int) -> bool:
+        """Remove one payload; the record and its digest stay."""
+        done = self._sql("update evidence set payload=null where chain=? and seq=?", (chain, seq))
+        return done.rowcount == 1
+
+    def erase_payloads_before(self, chain: str, at: int, *, limit: int) -> int:
+        """Remove payloads of records older than a time; return how many."""
+        done = self._sql(
+            """update evidence set payload=null where chain=? and seq in (select seq from evidence
+            where chain=? and at<? and payload is not null order by seq limit ?)""",
+            (chain, chain, at, limit),
+        )
+        return done.rowcount
+
+    def cursor(self, name: str, chain: str) -> int:
+        """Return how far a reader of a chain came; 0 at first."""
+        row = self._sql(
+            "select seq from cursors where name=? and chain=?", (name, chain)
+        ).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def move_cursor(self, name: str, chain: str, seq: int) -> None:
+        """Note how far a reader of a chain came."""
+        self._sql("insert or replace into cursors values(?,?,?)", (name, chain, seq))
+
+    def run_effects(self, run: str) -> frozenset[str]:
+        """Return the effects that calls of one run were allowed so far."""
+        rows = self._sql("select effect from run_effects where run=?", (run,))
+        return frozenset(row[0] for row in rows)
+
+    def add_run_effects(self, run: str, effects: frozenset[str]) -> None:
+        """Add effects that a call of a run is allowed."""
+        for effect in effects:
+            self._sql("insert or ignore into run_effects values(?,?)", (run, effect))

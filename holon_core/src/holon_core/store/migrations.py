@@ -1,0 +1,85 @@
+"""Numbered migrations of the SQLite store. Never edit one that was released; add the next."""
+
+from __future__ import annotations
+
+import sqlite3
+
+# Marks a file as a store of Holon ("HLN1"), so that another SQLite file is never taken for one.
+APPLICATION_ID = 0x484C4E31
+
+# `live` holds all small rows that every call touches (chain heads, open calls) on one page:
+# each further table dirtied by a commit costs about a tenth of a guarded call.
+# `evidence.payload` is a column and not a table for the same reason; erasing sets it to null.
+V1 = (
+    """create table live(
+        key text primary key, chain text, seq integer, hash text, at integer, rev integer,
+        runtime text) without rowid""",
+    """create table evidence(
+        chain text not null, seq integer not null, call text not null, kind text not null,
+        at integer not null, body blob not null, hash text not null, payload blob,
+        primary key(chain, seq)) without rowid""",
+    """create table evidence_calls(
+        call text not null, chain text not null, seq integer not null,
+        primary key(call, chain, seq)) without rowid""",
+    """create table cursors(
+        name text not null, chain text not null, seq integer not null,
+        primary key(name, chain)) without rowid""",
+    """create table approvals(
+        id text primary key, state text not null, tool text not null, definition text not null,
+        fingerprint text not null, arguments_digest text not null, workspace text,
+        principal text not null, role text, profile text, pattern text, uses_left integer not null,
+        requested_at integer not null, expires_at integer not null, decided_at integer,
+        decided_by text, reason text, self_approved integer not null default 0,
+        used_by text not null default '[]') without rowid""",
+    "create index approvals_fingerprint on approvals(fingerprint, requested_at)",
+    "create index approvals_scope on approvals(tool, principal, workspace, state)",
+    "create index approvals_state on approvals(state, workspace, principal, requested_at)",
+    """create table held(
+        call text primary key, approval text not null, state text not null, workspace text,
+        principal text not null, idempotency_key text, at integer not null, replaced_by text,
+        body blob not null) without rowid""",
+    "create index held_approval on held(approval)",
+    "create index held_state on held(state, at)",
+    """create table idempotency(
+        key text primary key, call text not null, fingerprint text not null, state text not null,
+        expires_at integer not null, result blob) without rowid""",
+    """create table run_effects(
+        run text not null, effect text not null, primary key(run, effect)) without rowid""",
+    """create table documents(
+        collection text not null, id text not null, revision integer not null, at integer not null,
+        body blob not null, primary key(collection, id)) without rowid""",
+    """create table revisions(
+        collection text not null, id text not null, revision integer not null,
+        at integer not null, body blob, primary key(collection, id, revision)) without rowid""",
+    """create table leases(
+        name text primary key, owner text not null, fence integer not null,
+        expires_at real not null) without rowid""",
+    "create table blobs(digest text primary key, size integer not null, body blob not null)",
+    "insert into live(key, rev) values('revision', 0)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (V1,)
+VERSION = len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the store to ``VERSION``: each step is one transaction, whole or not at all.
+
+    Args:
+        connection: In autocommit mode, not inside a transaction.
+    """
+    while True:
+        connection.execute("begin immediate")
+        try:
+            version = connection.execute("pragma user_version").fetchone()[0]
+            if version >= VERSION:
+                connection.execute("rollback")
+                return
+            for statement in MIGRATIONS[version]:
+                connection.execute(statement)
+            connection.execute(f"pragma application_id={APPLICATION_ID}")
+            connection.execute(f"pragma user_version={version + 1}")
+            connection.execute("commit")
+        except BaseException:
+            connection.execute("rollback")
+            raise

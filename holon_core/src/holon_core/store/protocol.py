@@ -1,0 +1,50 @@
+"""What the rest of Holon may ask of a store; another store is another distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from holon_core.store.approval_tables import ApprovalTables
+from holon_core.store.document_tables import DocumentTables
+from holon_core.store.evidence_tables import EvidenceTables
+
+T = TypeVar("T")
+
+
+class Tables(EvidenceTables, ApprovalTables, DocumentTables):
+    """All statements of the store, bound to one connection."""
+
+
+class StoreBusy(Exception):
+    """A change that may not wait would have had to."""
+
+
+class Store(Protocol):
+    """The narrow interface: one way to change, one to read."""
+
+    path: Path | None
+
+    def transact(self, work: Callable[[Tables], T], *, wait: bool = True, full: bool = False) -> T:
+        """Run ``work`` in one transaction and commit it, all or nothing.
+
+        Args:
+            work: Called with the tables; may be called again where the store was busy.
+            wait: Wait up to 5 s for other writers; otherwise raise ``StoreBusy`` at once.
+            full: Flush to the disk before returning (survives a power failure).
+
+        Raises:
+            StoreBusy: ``wait`` is false and another writer is at work, or ``full`` is asked.
+            StoreError: ``store_locked`` after 5 s; ``store_unavailable`` for other faults.
+            UsedAfterFork: Called in a child of the process that opened the store.
+        """
+        ...
+
+    def read(self, work: Callable[[Tables], T]) -> T:
+        """Run ``work`` on a consistent view of what is committed."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections; a second call does nothing."""
+        ...
