@@ -123,7 +123,7 @@ def check(_: list[str]) -> int:
         ("format", lambda: tool("ruff", "format", "--check", ".")),
         ("lint", lambda: tool("ruff", "check", ".")),
         ("types", lambda: tool("mypy")),
-        ("import contracts", lambda: run([VENV / "bin" / "lint-imports"])),
+        ("import contracts", lambda: run([VENV / "bin" / "lint-imports", "--no-logo"])),
         ("docs", lambda: docs([])),
         ("distributions", compare_distributions),
     ]
@@ -140,7 +140,7 @@ def docs(_: list[str]) -> int:
     """Build the manual; a warning is an error."""
     out = ROOT / "docs" / "_build"
     return setup() or tool(
-        "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", out / "doctrees", "docs", out / "html"
+        "sphinx", "-qW", "--keep-going", "-b", "html", "-d", out / "doctrees", "docs", out / "html"
     )
 
 
@@ -202,7 +202,7 @@ def wheels(_: list[str]) -> int:
 
 
 COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
-    "setup": (lambda _: setup(), "make .venv with the pinned requirements and the members in place"),
+    "setup": (lambda _: setup(), "make .venv with the pins and the members in place"),
     "demo": (demo, "run `holon demo` on this repository; further arguments go to it"),
     "test": (test, "run the whole suite, or pytest with the given arguments"),
     "check": (check, "format, lint, types, import contracts, docs, distributions"),

@@ -123,7 +123,7 @@ def pyproject(row: Distribution, table: Table) -> str:
         name + table.sibling_range if name in siblings else name for name in row.dependencies
     ]
     lines = [
-        "# Generated from tools/distributions.toml by `./dev distributions`; edit the table instead.",
+        "# Generated from tools/distributions.toml by `./dev distributions`; edit the table.",
         "",
         "[build-system]",
         'requires = ["hatchling>=1.27"]',
