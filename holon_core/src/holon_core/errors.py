@@ -58,6 +58,7 @@ K = StructuredFailureKind
 F, B = Status.FAILED, Status.BLOCKED
 
 # code: (kind, status, what it means, what would unblock it)
+# fmt: off
 FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "unknown_tool": (K.UNKNOWN_TOOL, B, "no tool of this id is in the catalogue", "list the tools; install or register the one you need"),
     "definition_changed": (K.DEFINITION_CHANGED, B, "the tool differs from the definition that was pinned or reviewed", "read the difference, then pin or accept the new definition"),
@@ -135,6 +136,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "lane_protocol": (K.INTERNAL, F, "a lane's executor broke the contract", "report it to the lane named in the message"),
     "internal": (K.INTERNAL, F, "a fault of Holon itself", "report it with the evidence of the call"),
 }
+# fmt: on
 
 # Codes of findings: what is refused at registration, import or validation.
 FINDINGS: dict[str, str] = {
