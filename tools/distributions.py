@@ -190,8 +190,18 @@ def add(name: str, description: str) -> list[str]:
             f"\n[[distribution]]\nname = {_quoted(row.name)}\nfolder = {_quoted(row.folder)}\n"
             f'description = {_quoted(row.description)}\ndependencies = ["holon-core"]\n'
         )
+    _list_in_workspace(row)
     made = write(read_table())
-    return made + _make_folder(row)
+    return ["pyproject.toml", *made, *_make_folder(row)]
+
+
+def _list_in_workspace(row: Distribution) -> None:
+    """Add the row wherever the root's settings list packages or source folders."""
+    path = ROOT / "pyproject.toml"
+    text = path.read_text(encoding="utf-8")
+    for last, new in (("holon_cli/src", f"{row.folder}/src"), ("holon_cli", row.import_name)):
+        text = text.replace(f", {_quoted(last)}", f", {_quoted(last)}, {_quoted(new)}")
+    path.write_text(text, encoding="utf-8")
 
 
 def _make_folder(row: Distribution) -> list[str]:

@@ -77,6 +77,20 @@ def pins() -> list[str]:
     return [line for line in lines if not line.startswith("#")]
 
 
+def unlisted(folder: str, package: str, settings: Path) -> list[str]:
+    """Return the settings of the root that leave this distribution out."""
+    tools = tomllib.loads(settings.read_text(encoding="utf-8"))["tool"]
+    source = f"{folder}/src"
+    lists = {
+        "mypy files": source in tools["mypy"]["files"],
+        "mypy_path": source in tools["mypy"]["mypy_path"],
+        "ruff src": source in tools["ruff"]["src"],
+        "coverage": package in tools["coverage"]["run"]["source_pkgs"],
+        "import contracts": package in tools["importlinter"]["root_packages"],
+    }
+    return [name for name, listed in lists.items() if not listed]
+
+
 def test_metadata_is_what_the_table_says() -> None:
     """Each generated file equals the one on disk."""
     assert distributions.differences(TABLE) == []
@@ -87,6 +101,12 @@ def test_every_folder_with_metadata_is_in_the_table() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/pyproject.toml")}
 
     assert folders == {row.folder for row in TABLE.rows}
+
+
+@pytest.mark.parametrize("row", TABLE.rows, ids=lambda row: row.name)
+def test_every_check_covers_every_distribution(row: distributions.Distribution) -> None:
+    """Types, lint, coverage and import contracts leave no package out."""
+    assert unlisted(row.folder, row.import_name, ROOT / "pyproject.toml") == []
 
 
 @pytest.mark.parametrize("row", TABLE.rows, ids=lambda row: row.name)
@@ -185,7 +205,8 @@ def test_a_new_distribution_is_whole_and_agrees_with_the_table(tmp_path: Path) -
     shutil.copytree(
         ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__")
     )
-    shutil.copy(ROOT / "LICENSE", tmp_path)
+    for name in ("LICENSE", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
     tool = (sys.executable, "tools/distributions.py")
     run(*tool, "write", cwd=tmp_path)
 
@@ -196,6 +217,7 @@ def test_a_new_distribution_is_whole_and_agrees_with_the_table(tmp_path: Path) -
     assert 'name = "holon-sample"' in (made / "pyproject.toml").read_text(encoding="utf-8")
     assert (made / "src" / "holon_sample" / "py.typed").is_file()
     assert (tmp_path / "tests" / "sample" / "test_import.py").is_file()
+    assert unlisted("holon_sample", "holon_sample", tmp_path / "pyproject.toml") == []
 
 
 @pytest.mark.parametrize("name", ["Holon", "holon_x", "holon", "holon-core", "holon-x/../y"])
