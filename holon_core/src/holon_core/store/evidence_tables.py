@@ -7,6 +7,7 @@ import sqlite3
 from typing import NamedTuple
 
 GENESIS_DOMAIN = b"holon-evidence-chain/1\0"
+RECORD_DOMAIN = b"holon-evidence-record/1\0"
 LINK_DOMAIN = "holon-evidence-link/1\0"
 
 
@@ -39,6 +40,11 @@ class OpenCall(NamedTuple):
 def genesis(chain: str) -> str:
     """Return what the first record of a chain links to; it binds the chain's name."""
     return hashlib.sha256(GENESIS_DOMAIN + chain.encode()).hexdigest()
+
+
+def content_hash(body: bytes) -> str:
+    """Return the hash of a record's canonical body, which the link covers."""
+    return hashlib.sha256(RECORD_DOMAIN + body).hexdigest()
 
 
 def link(previous: str, seq: int, content_hash: str) -> str:
@@ -204,18 +210,27 @@ class EvidenceTables:
         return [Row(*row) for row in rows]
 
     def erase_payload(self, chain: str, seq: int) -> bool:
-        """Remove one payload; the record and its digest stay."""
-        done = self._sql("update evidence set payload=null where chain=? and seq=?", (chain, seq))
+        """Remove one payload; the record and its digest stay. False where none was there."""
+        self._overwrite_freed()
+        done = self._sql(
+            "update evidence set payload=null where chain=? and seq=? and payload is not null",
+            (chain, seq),
+        )
         return done.rowcount == 1
 
     def erase_payloads_before(self, chain: str, at: int, *, limit: int) -> int:
         """Remove payloads of records older than a time; return how many."""
+        self._overwrite_freed()
         done = self._sql(
             """update evidence set payload=null where chain=? and seq in (select seq from evidence
             where chain=? and at<? and payload is not null order by seq limit ?)""",
             (chain, chain, at, limit),
         )
         return done.rowcount
+
+    def _overwrite_freed(self) -> None:
+        # What is erased must not stay readable in the free space of the file's pages.
+        self._sql("pragma secure_delete=on")
 
     def cursor(self, name: str, chain: str) -> int:
         """Return how far a reader of a chain came; 0 at first."""

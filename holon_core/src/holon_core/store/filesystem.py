@@ -11,7 +11,10 @@ SHARED_TYPES = frozenset(
 )
 
 
-def file_system_type(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
+MOUNTS = Path("/proc/self/mounts")
+
+
+def file_system_type(folder: Path, mounts: Path = MOUNTS) -> str | None:
     """Return the type of the file system a folder lies on, where the platform tells.
 
     Args:
@@ -31,8 +34,3 @@ def file_system_type(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> 
         if inside and len(point) >= len(best):
             best, kind = point, fs_type
     return kind
-
-
-def is_shared(folder: Path) -> bool:
-    """Tell whether a folder lies on a file system that a write-ahead log must not be used on."""
-    return file_system_type(folder) in SHARED_TYPES

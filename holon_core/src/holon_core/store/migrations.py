@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from holon_core.errors import StoreError
+
 # Marks a file as a store of Holon ("HLN1"), so that another SQLite file is never taken for one.
 APPLICATION_ID = 0x484C4E31
 
@@ -43,6 +45,8 @@ V1 = (
     """create table idempotency(
         key text primary key, call text not null, fingerprint text not null, state text not null,
         expires_at integer not null, result blob) without rowid""",
+    "create index idempotency_call on idempotency(call)",
+    "create index idempotency_expiry on idempotency(expires_at)",
     """create table run_effects(
         run text not null, effect text not null, primary key(run, effect)) without rowid""",
     """create table documents(
@@ -67,12 +71,16 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     Args:
         connection: In autocommit mode, not inside a transaction.
+
+    Raises:
+        StoreError: ``store_incompatible`` where the store is of a newer version.
     """
     while True:
         connection.execute("begin immediate")
         try:
             version = connection.execute("pragma user_version").fetchone()[0]
-            if version >= VERSION:
+            refuse_newer(version)
+            if version == VERSION:
                 connection.execute("rollback")
                 return
             for statement in MIGRATIONS[version]:
@@ -81,5 +89,16 @@ def migrate(connection: sqlite3.Connection) -> None:
             connection.execute(f"pragma user_version={version + 1}")
             connection.execute("commit")
         except BaseException:
-            connection.execute("rollback")
+            # SQLite itself rolls back on some faults, such as a full disk.
+            if connection.in_transaction:
+                connection.execute("rollback")
             raise
+
+
+def refuse_newer(version: int) -> None:
+    """Refuse a store of a newer version than this library knows, naming both."""
+    if version > VERSION:
+        raise StoreError(
+            "store_incompatible",
+            f"the store has version {version}, this library knows {VERSION}",
+        )

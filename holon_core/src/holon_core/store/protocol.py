@@ -35,6 +35,7 @@ class Store(Protocol):
             full: Flush to the disk before returning (survives a power failure).
 
         Raises:
+            Misuse: Called inside another change of the same thread.
             StoreBusy: ``wait`` is false and another writer is at work, or ``full`` is asked.
             StoreError: ``store_locked`` after 5 s; ``store_unavailable`` for other faults.
             UsedAfterFork: Called in a child of the process that opened the store.
@@ -42,7 +43,15 @@ class Store(Protocol):
         ...
 
     def read(self, work: Callable[[Tables], T]) -> T:
-        """Run ``work`` on a consistent view of what is committed."""
+        """Run ``work`` on a consistent view of what is committed.
+
+        Args:
+            work: Called with the tables, to read only; may be called again.
+
+        Raises:
+            StoreError: As for ``transact``.
+            UsedAfterFork: Called in a child of the process that opened the store.
+        """
         ...
 
     def close(self) -> None:
