@@ -1,0 +1,1 @@
+"""The guarded call and what it stands on: policy, approvals, evidence, secrets, idempotency."""

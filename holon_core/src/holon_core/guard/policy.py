@@ -1,0 +1,257 @@
+"""Decide a call by policy: rules or defaults, then all that may only tighten; strictest wins."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from holon_core.guard.panel import NamedPolicy, PolicyPanel
+from holon_core.guard.rules import CompiledRule, compile_rules
+from holon_core.records.policy import PolicyRequest, Verdict
+from holon_core.records.rule import Rule
+from holon_core.records.tool import RuntimeToolDescriptor
+from holon_core.records.words import EFFECT_ORDER, ApprovalRequirement, Decision, Effect
+
+if TYPE_CHECKING:
+    from holon_core.config import WorkspaceConfig
+
+# All that this tool can make is a pending approval, so asking before it would ask twice.
+ASKS_BY_ITSELF = "holon.built-in.memory/request-workspace-memory-write-approval"
+DEFAULT_ALLOWED = frozenset({Effect.NONE, Effect.WORKSPACE_READ, Effect.HOST_STATE_READ})
+
+_STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
+_DEFAULT = "default:effects"
+_TOOL = "tool:approval"
+_WORKSPACE = "workspace:config"
+_MEMO_SIZE = 4096
+_WORKSPACES = 256
+
+
+@frozen(kw_only=True)
+class PolicyOutcome:
+    """What policy decided of one call.
+
+    ``rule`` and ``reason`` are those of the first verdict as strict as the decision; ``trail``
+    holds every verdict in the order of asking. ``code`` is a row of the failure table for a
+    denial, else ``None``.
+    """
+
+    decision: Decision
+    rule: str
+    reason: str
+    code: str | None = None
+    trail: tuple[Verdict, ...] = field(repr=False)
+
+
+class PolicyEngine:
+    """All policy of one runtime, immutable but for what it remembers.
+
+    Args:
+        rules: The operator's, first match from the top; where one matches it replaces the
+            default by effects. ``unknown`` effects are denied whatever a rule says.
+        plugin_policies: Asked together on one guard thread; can only tighten.
+        workspace_config: Gives the configuration of a workspace id: every matching rule of it
+            counts and can only tighten; one with error findings denies every call there.
+        missing_guards: Names the guards that belong to the storage root and are absent; any
+            name denies every call.
+        budget_s: Time that the policies of plugins have together, in seconds.
+
+    Raises:
+        ValueError: A glob or an argument's key of a rule made in Python is not usable.
+
+    Source: design, sections 4 (step 5), 6 ("Effects") and 7.
+    """
+
+    def __init__(
+        self,
+        *,
+        rules: Sequence[Rule] = (),
+        plugin_policies: Sequence[NamedPolicy] = (),
+        workspace_config: Callable[[str], WorkspaceConfig] | None = None,
+        missing_guards: Callable[[], Sequence[str]] = tuple,
+        budget_s: float = 1.0,
+    ) -> None:
+        self._rules = compile_rules(rules)
+        self._panel = PolicyPanel(plugin_policies, budget_s=budget_s) if plugin_policies else None
+        self._workspace_config = workspace_config
+        self._missing_guards = missing_guards
+        self._workspaces: dict[str, _WorkspaceRules] = {}
+        self._memo: OrderedDict[tuple[Any, ...], tuple[object, PolicyOutcome]] = OrderedDict()
+
+    @property
+    def needs_thread(self) -> bool:
+        """Whether ``decide`` may wait, so that an event loop has to call it from a thread."""
+        return self._panel is not None
+
+    def decide(self, request: PolicyRequest) -> PolicyOutcome:
+        """Decide one call; never raises on account of a policy.
+
+        Args:
+            request: The call; ``tool.digest`` identifies the definition.
+
+        Raises:
+            KeyboardInterrupt: The one thing that a policy may let out.
+        """
+        if missing := self._missing_guards():
+            return _guards_missing(missing)
+        workspace = self._rules_of(request.caller.workspace)
+        key = self._memo_key(request)
+        if key is not None and (outcome := self._remembered(key, workspace)) is not None:
+            return outcome
+        trail, depends_on_arguments = self._walk(request, workspace)
+        outcome = _strictest(trail)
+        if key is not None and not depends_on_arguments:
+            self._remember(key, workspace, outcome)
+        return outcome
+
+    def close(self) -> tuple[str, ...]:
+        """End the guard thread; return the names of threads that could not be ended."""
+        return self._panel.close() if self._panel else ()
+
+    def _walk(
+        self, request: PolicyRequest, workspace: _WorkspaceRules | None
+    ) -> tuple[list[Verdict], bool]:
+        match, depends = self._match(request)
+        base = _base(request.tool, match)
+        trail = [base]
+        if request.tool.approval is ApprovalRequirement.REQUIRED:
+            trail.append(_own_requirement(match))
+        if workspace is not None:
+            verdicts, more = workspace.verdicts(request)
+            trail += verdicts
+            depends = depends or more
+        if self._panel is not None:
+            trail += self._panel.ask(request)
+        return trail, depends
+
+    def _match(self, request: PolicyRequest) -> tuple[CompiledRule | None, bool]:
+        depends = False
+        for rule in self._rules:
+            if rule.concerns(request):
+                depends = depends or rule.needs_arguments
+                if rule.fits(request.arguments):
+                    return rule, depends
+        return None, depends
+
+    def _rules_of(self, workspace: str | None) -> _WorkspaceRules | None:
+        if workspace is None or self._workspace_config is None:
+            return None
+        known = self._workspaces.get(workspace)
+        try:
+            config = self._workspace_config(workspace)
+            if known is not None and known.config is config:
+                return known
+            fresh = _WorkspaceRules(workspace, config)
+        except Exception as error:
+            return _WorkspaceRules.broken(f"its configuration raised {type(error).__name__}")
+        if len(self._workspaces) >= _WORKSPACES:
+            self._workspaces.clear()
+        self._workspaces[workspace] = fresh
+        return fresh
+
+    def _memo_key(self, request: PolicyRequest) -> tuple[Any, ...] | None:
+        tool, caller = request.tool, request.caller
+        if self._panel is not None or not tool.digest:
+            return None
+        return (
+            tool.digest,
+            caller.principal,
+            caller.workspace,
+            caller.role,
+            caller.profile,
+            caller.plan_step,
+            request.posture,
+            request.effects_used,
+        )
+
+    def _remembered(
+        self, key: tuple[Any, ...], workspace: _WorkspaceRules | None
+    ) -> PolicyOutcome | None:
+        found = self._memo.get(key)
+        return found[1] if found is not None and found[0] is workspace else None
+
+    def _remember(
+        self, key: tuple[Any, ...], workspace: _WorkspaceRules | None, outcome: PolicyOutcome
+    ) -> None:
+        # First in, first out: moving entries on each hit would cost more than it saves.
+        self._memo[key] = (workspace, outcome)
+        if len(self._memo) > _MEMO_SIZE:
+            self._memo.popitem(last=False)
+
+
+class _WorkspaceRules:
+    """The compiled rules of one reading of a workspace's configuration."""
+
+    __slots__ = ("_fault", "_rules", "config")
+
+    def __init__(self, workspace: str, config: WorkspaceConfig | None, fault: str = "") -> None:
+        self.config = config
+        self._rules: tuple[CompiledRule, ...] = ()
+        self._fault = fault
+        if config is not None:
+            self._fault = config.fault
+            self._rules = compile_rules(config.rules, prefix=f"workspace:{workspace}:")
+
+    @classmethod
+    def broken(cls, fault: str) -> _WorkspaceRules:
+        return cls("", None, fault)
+
+    def verdicts(self, request: PolicyRequest) -> tuple[list[Verdict], bool]:
+        """Return the verdict of every matching rule; whether the arguments mattered."""
+        if self._fault:
+            return [Verdict(decision=Decision.DENY, rule=_WORKSPACE, reason=self._fault)], False
+        concerned = [rule for rule in self._rules if rule.concerns(request)]
+        verdicts = [rule.verdict for rule in concerned if rule.fits(request.arguments)]
+        return verdicts, any(rule.needs_arguments for rule in concerned)
+
+
+def _base(tool: RuntimeToolDescriptor, match: CompiledRule | None) -> Verdict:
+    if Effect.UNKNOWN in tool.effects or not tool.effects:
+        return _verdict(Decision.DENY, "its effects are not declared, and no rule lifts that")
+    if match is not None:
+        return match.verdict
+    if tool.id == ASKS_BY_ITSELF:
+        return _verdict(Decision.ALLOW, "all it can make is a pending approval")
+    asks = tool.effects - DEFAULT_ALLOWED
+    if not asks:
+        return _verdict(Decision.ALLOW, "no effect beyond reads of the workspace and own state")
+    named = ", ".join(effect for effect in EFFECT_ORDER if effect in asks)
+    return _verdict(Decision.ASK, f"its effects need an approval: {named}")
+
+
+def _verdict(decision: Decision, reason: str, rule: str = _DEFAULT) -> Verdict:
+    return Verdict(decision=decision, rule=rule, reason=reason)
+
+
+def _own_requirement(match: CompiledRule | None) -> Verdict:
+    if match is not None and match.rule.decision is Decision.ALLOW and match.rule.exact:
+        return _verdict(Decision.ALLOW, f"lifted by {match.label}, which names it exactly", _TOOL)
+    return _verdict(Decision.ASK, "the tool itself requires an approval", _TOOL)
+
+
+def _guards_missing(names: Sequence[str]) -> PolicyOutcome:
+    trail = tuple(
+        Verdict(decision=Decision.DENY, rule=f"guard:{name}", reason=f"guard {name} is missing")
+        for name in names
+    )
+    return PolicyOutcome(
+        decision=Decision.DENY,
+        rule=trail[0].rule,
+        reason=f"missing guards: {', '.join(names)}",
+        code="guard_missing",
+        trail=trail,
+    )
+
+
+def _strictest(trail: Sequence[Verdict]) -> PolicyOutcome:
+    worst = max(trail, key=lambda verdict: _STRICTNESS[verdict.decision])
+    return PolicyOutcome(
+        decision=worst.decision,
+        rule=worst.rule,
+        reason=worst.reason,
+        code="policy_denied" if worst.decision is Decision.DENY else None,
+        trail=tuple(trail),
+    )
