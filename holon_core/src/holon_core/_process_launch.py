@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,10 @@ _ALLOWED_WINDOWS = (
 )
 
 
-def safe_path_entries(path: str) -> list[str]:
+@lru_cache(maxsize=16)
+def safe_path_entries(path: str) -> tuple[str, ...]:
     """The entries of a PATH that mean the same from every folder: neither empty nor relative."""
-    return [entry for entry in path.split(os.pathsep) if Path(entry).is_absolute()]
+    return tuple(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
 
 
 def child_environment(declared: Mapping[str, str]) -> dict[str, str]:

@@ -52,9 +52,9 @@ class ProcessSpec:
     ``argv[0]`` and ``cwd`` are absolute. ``env`` is added to the allowed part of this process's
     environment. ``stdin`` is at its end at once unless given. A ``timeout_s`` of 0 starts
     nothing. Past ``max_stdout_bytes`` the process is ended: a failure, or with
-    ``at_stdout_limit="cut"`` the wanted end of a reader that has enough. Of stderr the first and last halves of
-    ``max_stderr_bytes`` are kept, however much comes. ``grace_s`` lies between the request to
-    end (SIGTERM) and SIGKILL.
+    ``at_stdout_limit="cut"`` the wanted end of a reader that has enough. Of stderr the first
+    and last halves of ``max_stderr_bytes`` are kept, however much comes. ``grace_s`` lies
+    between the request to end (SIGTERM) and SIGKILL.
     """
 
     argv: tuple[str, ...] = field(validator=_absolute, repr=lambda argv: f"({argv[0]!r}, …)")
