@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any
 
 from attrs import evolve, frozen
@@ -58,12 +59,13 @@ class PolicyPanel:
             self._turn.release()
 
     def close(self) -> tuple[str, ...]:
-        """End the guard thread and return the names of those that could not be ended."""
+        """End the guard thread, in at most 1 s; return the names of those that go on."""
         self._closed = True
         workers = [*self._stuck, *([self._worker] if self._worker else [])]
         for worker in workers:
             worker.stop()
-        return tuple(worker.name for worker in workers if not worker.ended())
+        deadline = monotonic() + _JOIN_S
+        return tuple(worker.name for worker in workers if not worker.ends_by(deadline))
 
     def _ask(self, request: PolicyRequest) -> tuple[Verdict, ...]:
         if self._closed:
@@ -71,8 +73,10 @@ class PolicyPanel:
         self._stuck = [worker for worker in self._stuck if worker.alive]
         if len(self._stuck) >= MAX_STUCK:
             return self._denials(f"too many calls hang in {self._stuck[-1].at}")
+        worker = self._worker
         try:
-            worker = self._worker = self._worker or _Worker(self.policies)
+            if worker is None or not worker.alive:
+                worker = self._worker = _Worker(self.policies)
         except RuntimeError as error:
             return self._denials(f"no guard thread: {error}")
         return self._answers(worker, request)
@@ -128,9 +132,9 @@ class _Worker:
         """Have the thread end as soon as it is free."""
         self._requests.put(None)
 
-    def ended(self) -> bool:
-        """Wait a moment for the end of a thread that was stopped, unless it hangs."""
-        self._thread.join(_JOIN_S if self._idle else 0)
+    def ends_by(self, deadline: float) -> bool:
+        """Wait for a thread that was stopped; tell whether it ended."""
+        self._thread.join(max(0.0, deadline - monotonic()))
         return not self.alive
 
     @property
@@ -145,10 +149,6 @@ class _Worker:
     @property
     def name(self) -> str:
         return f"{self._thread.name} in {self.at}"
-
-    @property
-    def _idle(self) -> bool:
-        return len(self._verdicts) in (0, len(self._policies))
 
     def _run(self) -> None:
         while (request := self._requests.get()) is not None:

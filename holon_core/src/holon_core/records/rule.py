@@ -40,6 +40,8 @@ class Condition:
             raise ValueError("absent = true leaves nothing for other conditions to hold of")
         if self.one_of == ():
             raise ValueError("one_of is empty, so nothing satisfies it")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("min is above max, so nothing satisfies it")
         if self.matches is not None:
             glob(self.matches)
 
