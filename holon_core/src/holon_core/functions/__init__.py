@@ -1,0 +1,1 @@
+"""Host functions as tools: options by decorator, schemas and conversions from signatures."""

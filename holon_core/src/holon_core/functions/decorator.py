@@ -1,0 +1,202 @@
+"""The decorator that marks a host function as a tool, and the options that it carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar, overload
+
+from attrs import field, frozen
+
+from holon_core.errors import Misuse
+from holon_core.records.words import ApprovalRequirement, Effect
+
+F = TypeVar("F")
+MARK = "__holon_tool__"
+UNDECLARED = frozenset({Effect.UNKNOWN})
+
+
+def _effects(given: Iterable[str | Effect] | str | None) -> frozenset[Effect]:
+    if given is None:
+        return UNDECLARED
+    words = [given] if isinstance(given, str) else list(given)
+    allowed = [effect.value for effect in Effect]
+    unknown = sorted({repr(word) for word in words if word not in allowed})
+    if unknown:
+        raise Misuse(f"unknown effect {', '.join(unknown)}; allowed are {', '.join(allowed)}")
+    effects = frozenset(Effect(word) for word in words)
+    if not effects:
+        raise Misuse('no effects is written {"none"}; leave effects out where they are not known')
+    if Effect.NONE in effects and len(effects) > 1:
+        raise Misuse('the effect "none" stands alone; leave it out, or all the others')
+    return effects
+
+
+def _approval(given: str) -> ApprovalRequirement:
+    allowed = [word.value for word in ApprovalRequirement]
+    if given not in allowed:
+        raise Misuse(f"unknown approval {given!r}; allowed are {', '.join(allowed)}")
+    return ApprovalRequirement(given)
+
+
+def _texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    texts = () if isinstance(given, str) else tuple(given)
+    if isinstance(given, str) or not all(isinstance(text, str) for text in texts):
+        raise Misuse(f"{name} takes several texts; write a tuple or a list of them")
+    return texts
+
+
+def _examples(given: Iterable[str]) -> tuple[str, ...]:
+    return _texts("examples", given)
+
+
+def _risk_hints(given: Iterable[str]) -> tuple[str, ...]:
+    return _texts("risk_hints", given)
+
+
+def _references(given: Mapping[str, str] | None) -> Mapping[str, str]:
+    return dict(given or {})
+
+
+def _optional_text(_: Any, attribute: Any, value: object) -> None:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise Misuse(f"{attribute.name} has to be a text that is not empty")
+
+
+def _schema(_: Any, attribute: Any, value: object) -> None:
+    if value is not None and not isinstance(value, Mapping):
+        raise Misuse(f"{attribute.name} has to be a JSON Schema, written as a mapping")
+
+
+def _seconds(_: Any, attribute: Any, value: object) -> None:
+    if value is None:
+        return
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
+        raise Misuse(f"{attribute.name} has to be a number of seconds above 0")
+
+
+def _size(_: Any, attribute: Any, value: object) -> None:
+    if value is not None and (type(value) is not int or value < 1):
+        raise Misuse(f"{attribute.name} has to be a whole number of bytes, at least 1")
+
+
+def _isolation(_: Any, attribute: Any, value: object) -> None:
+    if value not in (None, "process"):
+        raise Misuse(f'{attribute.name} is None or "process"')
+
+
+def _secrets(_: Any, attribute: Any, value: Mapping[object, object]) -> None:
+    for name, reference in value.items():
+        if not isinstance(name, str) or not isinstance(reference, str) or not reference:
+            raise Misuse(f"{attribute.name} maps names of parameters to references, both texts")
+
+
+@frozen(kw_only=True)
+class ToolOptions:
+    """What the author of a host function states about it; the signature states the rest.
+
+    ``effects`` left out stay unknown, and unknown effects are never executed. ``secrets``
+    maps parameters to secret references: the host fills them at execution, so that they
+    are in no schema. ``timeout_s`` is wall-clock seconds; None is no limit. ``inline`` keeps
+    a quick synchronous function on the loop's thread, which a limit or a process forbids.
+    """
+
+    name: str | None = field(default=None, validator=_optional_text)
+    title: str | None = field(default=None, validator=_optional_text)
+    description: str | None = field(default=None, validator=_optional_text)
+    effects: frozenset[Effect] = field(default=None, converter=_effects)
+    input_schema: Mapping[str, Any] | None = field(default=None, validator=_schema)
+    output_schema: Mapping[str, Any] | None = field(default=None, validator=_schema)
+    examples: tuple[str, ...] = field(default=(), converter=_examples)
+    version: str = field(default="1", validator=_optional_text)
+    approval: ApprovalRequirement = field(default=ApprovalRequirement.NONE, converter=_approval)
+    risk_hints: tuple[str, ...] = field(default=(), converter=_risk_hints)
+    secrets: Mapping[str, str] = field(default=None, converter=_references, validator=_secrets)
+    timeout_s: float | None = field(default=None, validator=_seconds)
+    max_output_bytes: int | None = field(default=None, validator=_size)
+    isolation: str | None = field(default=None, validator=_isolation)
+    inline: bool = False
+    idempotent: bool = False
+    id: str | None = field(default=None, validator=_optional_text)
+
+    def __attrs_post_init__(self) -> None:
+        if self.inline and (self.isolation or self.timeout_s is not None):
+            raise Misuse("inline excludes timeout_s and isolation: the loop's thread cannot wait")
+
+
+@overload
+def tool(fn: F, /) -> F: ...
+@overload
+def tool(
+    fn: None = None,
+    /,
+    *,
+    name: str | None = ...,
+    title: str | None = ...,
+    description: str | None = ...,
+    effects: Iterable[str | Effect] | str | None = ...,
+    input_schema: Mapping[str, Any] | None = ...,
+    output_schema: Mapping[str, Any] | None = ...,
+    examples: Iterable[str] = ...,
+    version: str = ...,
+    approval: str = ...,
+    risk_hints: Iterable[str] = ...,
+    secrets: Mapping[str, str] | None = ...,
+    timeout_s: float | None = ...,
+    max_output_bytes: int | None = ...,
+    isolation: str | None = ...,
+    inline: bool = ...,
+    idempotent: bool = ...,
+    id: str | None = ...,
+) -> Callable[[F], F]: ...
+def tool(fn: Any = None, /, **options: Any) -> Any:
+    """Mark a function as a tool; it stays the same function and can still be called.
+
+    Args:
+        fn: The function, where the decorator is written without brackets.
+        options: The fields of ``ToolOptions``.
+
+    Returns:
+        The function itself, or a decorator where only options were given.
+
+    Raises:
+        Misuse: A word is not in its list, a number is out of bounds, options contradict
+            each other, or the object cannot carry options.
+    """
+    made = ToolOptions(**options)
+
+    def mark(function: Any) -> Any:
+        carrier = getattr(function, "__func__", function)
+        if not callable(carrier) or isinstance(carrier, type) or carrier_is_bound(function):
+            raise Misuse(f"{function!r} cannot carry options; give them where it is registered")
+        try:
+            setattr(carrier, MARK, made)
+        except AttributeError:
+            raise Misuse(
+                f"{function!r} cannot carry options; give them where it is registered"
+            ) from None
+        return function
+
+    return mark if fn is None else mark(fn)
+
+
+def carrier_is_bound(function: Any) -> bool:
+    """Tell a bound method, whose options would reach every other instance."""
+    return getattr(function, "__self__", None) is not None and hasattr(function, "__func__")
+
+
+def options_of(fn: Any) -> ToolOptions | None:
+    """Find the options that a callable carries, through partials and methods.
+
+    Returns:
+        What ``tool`` left on it, or None where it was never marked.
+    """
+    while callable(fn):
+        for carrier in (fn, type(fn).__call__):
+            found = getattr(carrier, MARK, None)
+            if isinstance(found, ToolOptions):
+                return found
+        fn = fn.func if isinstance(fn, partial) else None
+    return None
