@@ -14,7 +14,8 @@ class EvidenceRecord:
 
     ``hash`` links it to its predecessor and covers ``body``; ``body`` holds the digest of
     ``payload``, so that a payload can be erased (``None``) and the chain still verifies.
-    ``preview`` is a bounded look at the payload. Source: docs/evidence.md, "Format".
+    ``preview`` is a bounded look at the payload. ``verified`` is ``None`` where the chain was not
+    verified by what read the record. Source: docs/evidence.md, "Format".
     """
 
     chain: str
@@ -26,6 +27,7 @@ class EvidenceRecord:
     hash: str
     payload: Any = None
     preview: str = ""
+    verified: bool | None = None
 
 
 @frozen(kw_only=True)

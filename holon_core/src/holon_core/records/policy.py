@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -33,3 +33,16 @@ class Verdict:
     decision: Decision
     rule: str
     reason: str = ""
+
+
+class Policy(Protocol):
+    """What a plugin offers by ``holon_policies``."""
+
+    @property
+    def name(self) -> str:
+        """A name that is stable across versions."""
+        ...
+
+    def evaluate(self, request: PolicyRequest, /) -> Verdict:
+        """Decide one call; quick, without side effects."""
+        ...

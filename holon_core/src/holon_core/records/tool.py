@@ -109,7 +109,7 @@ class RuntimeToolDescriptor:
             "examples": list(self.examples),
             "input_schema": self.input_schema,
             "output_schema": self.output_schema,
-            "effects": sorted(self.effects),
+            "effects": sorted(effect.value for effect in self.effects),
             "approval": self.approval.value,
             "risk_hints": list(self.risk_hints),
             "dependencies": [[d.kind, d.name, d.version] for d in self.dependencies],

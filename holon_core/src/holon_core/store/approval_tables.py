@@ -203,10 +203,10 @@ class ApprovalTables:
         row = self._sql(f"select {HELD_COLUMNS} from held where call=?", (call,)).fetchone()
         return None if row is None else _held(row)
 
-    def take_held(self, call: str) -> bool:
-        """Release a held call; false where it is not held any more."""
-        done = self._sql("update held set state='released' where call=? and state='held'", (call,))
-        return bool(done.rowcount == 1)
+    def is_held(self, call: str) -> bool:
+        """Tell whether a call still waits."""
+        row = self._sql("select state from held where call=?", (call,)).fetchone()
+        return row is not None and row[0] == HeldState.HELD.value
 
     def set_held_state(self, call: str, state: HeldState, replaced_by: str | None = None) -> None:
         """Move a held call to another state."""

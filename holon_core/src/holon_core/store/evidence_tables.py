@@ -218,13 +218,23 @@ class EvidenceTables:
         )
         return done.rowcount == 1
 
-    def erase_payloads_before(self, chain: str, at: int, *, limit: int) -> int:
-        """Remove payloads of records older than a time; return how many."""
+    def erase_payloads_before(self, chain: str, at: int, *, after: int, to: int) -> int:
+        """Remove payloads of records older than a time, in a range of positions.
+
+        Args:
+            chain: The workspace id, or ``_runtime``.
+            at: Unix seconds; a record of this very second is kept.
+            after: The last position before the range.
+            to: The last position in the range.
+
+        Returns:
+            How many payloads were removed.
+        """
         self._overwrite_freed()
         done = self._sql(
-            """update evidence set payload=null where chain=? and seq in (select seq from evidence
-            where chain=? and at<? and payload is not null order by seq limit ?)""",
-            (chain, chain, at, limit),
+            """update evidence set payload=null where chain=? and seq>? and seq<=? and at<?
+            and payload is not null""",
+            (chain, after, to, at),
         )
         return done.rowcount
 

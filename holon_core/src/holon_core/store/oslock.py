@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from pathlib import Path
+
+
+# Locks open in this process: a forked child lets go of its copies, since a lock that it kept
+# would outlive a parent that died and make its calls look alive.
+_HELD: weakref.WeakSet[OsLock] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    for lock in list(_HELD):
+        lock.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 class OsLock:
@@ -14,6 +29,7 @@ class OsLock:
         self.path = path
         # Python opens it not inheritable: a program started meanwhile cannot keep the lock alive.
         self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        _HELD.add(self)
 
     def try_acquire(self) -> bool:
         """Take the lock without waiting; false where another holds it."""
@@ -34,6 +50,22 @@ class OsLock:
         except BlockingIOError:
             return False
         return True
+
+    def forget(self) -> None:
+        """Close this process's copy of the file without unlocking it for others."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def is_current(self) -> bool:
+        """Tell whether the locked file is still the one at its path, and not swept away."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return False
+        assert self._fd is not None
+        held = os.fstat(self._fd)
+        return (found.st_dev, found.st_ino) == (held.st_dev, held.st_ino)
 
     def release(self, *, remove: bool = False) -> None:
         """Give the lock back; ``remove`` deletes its file first, while it is still held."""

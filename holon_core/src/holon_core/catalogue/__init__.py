@@ -1,0 +1,1 @@
+"""The catalogue: every capability of every lane, each id once."""

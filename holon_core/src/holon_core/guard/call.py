@@ -1,0 +1,419 @@
+"""The guarded call: ten steps, top to bottom, for every lane and every caller.
+
+``prepare`` takes steps 1 to 8 and ``finish`` step 10; ``call`` and ``acall`` are the thin
+drivers around execution, step 9 (design, section 4).
+"""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring as quote
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import JsonRefused, StoreError
+from holon_core.guard import execute, idempotency
+from holon_core.guard.attempt import Attempt, Refusal
+from holon_core.guard.closing import close
+from holon_core.guard.fingerprint import fingerprint
+from holon_core.guard.holding import hold, make_preview
+from holon_core.guard.results import (
+    common_fields,
+    record_refusal,
+    refs,
+    refusal_draft,
+    refused,
+    unrecorded,
+)
+from holon_core.guard.sealed import SealedCall, mint
+from holon_core.guard.spending import spend
+from holon_core.records.approval import ApprovalRecord
+from holon_core.records.failure import StructuredFailure, failure
+from holon_core.records.policy import PolicyRequest
+from holon_core.records.result import ToolResult
+from holon_core.records.words import Decision, Effect, HeldState
+from holon_core.store.evidence_tables import CatalogueMoved
+from holon_core.store.protocol import StoreBusy
+from holon_core.wire.strict_json import parse
+from holon_core.wire.values import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holon_core.guard.evidence import Draft
+    from holon_core.guard.guard import Guard
+    from holon_core.records.outcome import ExecutorOutcome
+    from holon_core.store.protocol import Tables
+
+
+class _NeedsPreview(Exception):
+    """The call has to be held, and the approver's view is not made yet."""
+
+
+class _EffectsMoved(Exception):
+    """Another call of the same run was accepted since policy was asked."""
+
+
+def prepare(guard: Guard, attempt: Attempt, *, wait: bool = True) -> SealedCall | ToolResult:
+    """Take steps 1 to 8: everything before execution.
+
+    It has no effect before its one commit, so it may be repeated where it raised ``StoreBusy``.
+
+    Args:
+        guard: The parts.
+        attempt: A fresh attempt.
+        wait: Wait for the store; otherwise raise ``StoreBusy`` where that would be needed.
+
+    Returns:
+        A sealed call that is now accepted and must be finished, or the result of a call that
+        was refused, held or replayed.
+    """
+    try:
+        resolve(guard, attempt)
+        scope(guard, attempt)
+        check_arguments(attempt)
+        for problem in gates(guard, attempt):
+            raise Refusal(problem)
+        decide(guard, attempt)
+    except Refusal as refusal:
+        return record_refusal(guard, attempt, refusal.failure, wait=wait)
+    return _admit(guard, attempt, wait=wait)
+
+
+def resolve(guard: Guard, attempt: Attempt) -> None:
+    """Step 1: find the tool, and check the definition that the caller pinned."""
+    entry = guard.catalogue.get(attempt.tool_id)
+    if entry is None:
+        raise Refusal(failure("unknown_tool"))
+    attempt.entry = entry
+    attempt.posture = entry.tool.posture
+    attempt.revision = guard.revision
+    if attempt.pin is not None and attempt.pin != entry.tool.digest:
+        raise Refusal(failure("definition_changed", pinned=attempt.pin, found=entry.tool.digest))
+
+
+def scope(guard: Guard, attempt: Attempt) -> None:
+    """Step 2: the workspace exists and is the caller's, and is there if the tool works in it."""
+    workspace_id = attempt.caller.workspace
+    if workspace_id is None:
+        if attempt.entry.in_workspace:
+            raise Refusal(failure("workspace_required"))
+        return
+    found = guard.workspaces.usable(workspace_id, attempt.caller.principal)
+    if found is None:
+        raise Refusal(failure("wrong_workspace"))
+    attempt.workspace = found
+    attempt.chain = workspace_id
+    if attempt.entry.in_workspace and not guard.workspaces.intact(found):
+        raise Refusal(failure("workspace_unavailable", workspace=workspace_id))
+
+
+def check_arguments(attempt: Attempt) -> None:
+    """Step 3: read strictly, normalise, validate; what is used from here on is our own copy."""
+    raw: Any = attempt.raw
+    try:
+        if isinstance(raw, (str, bytes)):
+            raw = parse(raw)
+        value, canonical = normalise(raw)
+    except JsonRefused as error:
+        details = {"path": error.path, "rule": error.rule}
+        raise Refusal(failure("arguments_invalid", str(error), **details)) from None
+    if type(value) is not dict:
+        raise Refusal(failure("arguments_invalid", "arguments are a JSON object", path=""))
+    attempt.arguments, attempt.canonical = value, canonical
+    validator = attempt.entry.input
+    if not validator.is_valid(value):
+        raise Refusal(_invalid(validator.errors(value)))
+
+
+def _invalid(errors: Any) -> StructuredFailure:
+    shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in errors]
+    if not shown:
+        return failure("arguments_invalid")
+    first = shown[0]
+    code = "schema_limit" if first["rule"] == "schema_limit" else "arguments_invalid"
+    text = f"{first['message']} at {first['path'] or '/'}"
+    return failure(code, text, path=first["path"], rule=first["rule"], errors=shown)
+
+
+def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
+    """Step 4: what the tool itself and its lane need before it can run; each lack is named."""
+    entry = attempt.entry
+    tool = entry.tool
+    if entry.executor is None:
+        yield failure("unsupported_capability", "nothing on this host executes it")
+    if Effect.UNKNOWN in tool.effects:
+        yield failure("effects_undeclared")
+    for slot in tool.secret_slots:
+        problem = guard.secrets.check(slot.ref)
+        if problem is not None:
+            yield problem
+    for gate in guard.gates.get(tool.lane, ()):
+        yield from gate(attempt)
+
+
+def decide(guard: Guard, attempt: Attempt) -> None:
+    """Step 5: ask every policy; the strictest answer wins and none that is missing allows."""
+    run = attempt.caller.run
+    if run is not None:
+        used = guard.store.read(lambda tables: tables.run_effects(run))
+        attempt.effects_used = frozenset(map(Effect, used))
+    verdict = guard.policy.decide(
+        PolicyRequest(
+            tool=attempt.entry.tool,
+            caller=attempt.caller,
+            arguments=attempt.arguments,
+            posture=attempt.posture,
+            effects_used=attempt.effects_used,
+        )
+    )
+    attempt.verdict = verdict
+    if verdict.decision is Decision.DENY:
+        raise Refusal(
+            failure(verdict.code or "policy_denied", verdict.reason or None, rule=verdict.rule)
+        )
+
+
+def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolResult:
+    """Steps 6 to 8, in one transaction; repeated where it has to know more first."""
+    behind = guard.pump.behind()
+    if behind is not None:
+        return record_refusal(guard, attempt, behind, wait=wait)
+    asks = attempt.verdict.decision is Decision.ASK or attempt.mode in ("request", "edit")
+    if asks or attempt.key is not None:
+        attempt.fingerprint = fingerprint(
+            attempt.entry.tool, attempt.posture, attempt.caller, attempt.canonical
+        )
+    # Without an approval the record is known before the lock is taken.
+    ready = None if asks else _accepted(guard, attempt)
+    full = attempt.entry.beyond_reads
+
+    def work(tables: Tables) -> SealedCall | ToolResult:
+        attempt.seqs.clear()
+        return _in_transaction(guard, attempt, tables, ready)
+
+    try:
+        answer = guard.store.transact(work, wait=wait, full=full)
+    except _NeedsPreview:
+        attempt.preview = make_preview(guard, attempt)
+        return _admit(guard, attempt, wait=wait)
+    except (CatalogueMoved, _EffectsMoved):
+        return _again(guard, attempt, wait=wait)
+    except StoreError as error:
+        return unrecorded(attempt, error)
+    guard.pump.notify()
+    return answer
+
+
+def _again(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolResult:
+    """Take the steps once more on what changed meanwhile; a changed tool is refused."""
+    before = attempt.entry.tool.digest
+    guard.revision = guard.store.read(lambda tables: tables.revision())
+    entry = guard.catalogue.get(attempt.tool_id)
+    if entry is None or entry.tool.digest != before:
+        return record_refusal(guard, attempt, failure("definition_changed"), wait=wait)
+    return prepare(guard, attempt, wait=wait)
+
+
+def _in_transaction(
+    guard: Guard, attempt: Attempt, tables: Tables, ready: Draft | None
+) -> SealedCall | ToolResult:
+    now = int(guard.clock.now())
+    if attempt.mode == "release" and not tables.is_held(attempt.call_id):
+        return _refuse_in(guard, attempt, tables, failure("not_held"))
+    if attempt.key is not None:
+        answer = _check_key(guard, attempt, tables, now)
+        if answer is not None:
+            return answer
+    if ready is None:
+        answer = _check_approval(guard, attempt, tables, now)
+        if answer is not None:
+            return answer
+    if attempt.mode == "release":
+        tables.set_held_state(attempt.call_id, HeldState.RELEASED)
+    return _accept(guard, attempt, tables, ready or _accepted(guard, attempt), now)
+
+
+def _check_key(
+    guard: Guard, attempt: Attempt, tables: Tables, now: int
+) -> ToolResult | None:
+    """Step 6: the same key and payload get the first call's answer, and nothing runs."""
+    found = idempotency.look_up(tables, attempt, now)
+    if found is None or (attempt.mode == "release" and found.call == attempt.call_id):
+        return None
+    problem = idempotency.conflict(found, attempt)
+    if problem is not None:
+        return _refuse_in(guard, attempt, tables, problem)
+    if found.state == "held":
+        return _same_held(guard, attempt, tables, found.call)
+    fields = common_fields(guard, attempt)
+    fields["replayed_from"] = quote(found.call)
+    draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
+    attempt.seqs.append(draft.append(tables))
+    from attrs import evolve
+
+    return evolve(idempotency.unpack(found, attempt), evidence_refs=refs(attempt))
+
+
+def _same_held(guard: Guard, attempt: Attempt, tables: Tables, call: str) -> ToolResult:
+    fields = common_fields(guard, attempt)
+    fields["held_as"] = quote(call)
+    draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
+    attempt.seqs.append(draft.append(tables))
+    attempt.call_id = call
+    return refused(attempt, failure("approval_required"), held=True)
+
+
+def _check_approval(
+    guard: Guard, attempt: Attempt, tables: Tables, now: int
+) -> ToolResult | None:
+    """Step 7: only a stored, explicit approval of exactly this payload lets it pass."""
+    forced = attempt.mode == "edit"
+    found = failure("approval_required") if forced else spend(tables, attempt, now)
+    if isinstance(found, ApprovalRecord):
+        attempt.approval_id = found.id
+        attempt.self_approved = found.self_approved
+        return None
+    if found.code == "approval_denied":
+        return _refuse_in(guard, attempt, tables, found)
+    if attempt.preview is None:
+        raise _NeedsPreview
+    return hold(guard, attempt, tables, found, now)
+
+
+def _refuse_in(
+    guard: Guard, attempt: Attempt, tables: Tables, problem: StructuredFailure
+) -> ToolResult:
+    attempt.seqs.append(refusal_draft(guard, attempt, problem, "refused").append(tables))
+    return refused(attempt, problem)
+
+
+def _accepted(guard: Guard, attempt: Attempt) -> Draft:
+    recorder = guard.recorder
+    fields = common_fields(guard, attempt)
+    fields["host"] = recorder.host_fragment()
+    if attempt.approval_id is not None:
+        fields["approval"] = quote(attempt.approval_id)
+        fields["self_approved"] = "true" if attempt.self_approved else "false"
+    if attempt.key is not None:
+        fields["idempotency_key"] = quote(recorder.safe_text(attempt.key))
+    payload = recorder.safe_payload(
+        attempt.arguments, attempt.canonical, attempt.entry.input_marks
+    )
+    return recorder.draft(attempt.chain, attempt.call_id, "accepted", fields, payload=payload)
+
+
+def _accept(
+    guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: int
+) -> SealedCall:
+    """Step 8: record the call as accepted; from here on it must be finished."""
+    seq = draft.append(tables, attempt.revision)
+    attempt.seqs.append(seq)
+    tables.open_call(attempt.call_id, attempt.chain, seq, guard.runtime_id)
+    if attempt.key is not None:
+        assert attempt.fingerprint is not None
+        tables.reserve_key(
+            idempotency.key_of(attempt),
+            attempt.call_id,
+            fingerprint=attempt.fingerprint,
+            state="running",
+            expires_at=now + guard.config.key_ttl_s,
+        )
+    run = attempt.caller.run
+    if run is not None:
+        if tables.run_effects(run) != attempt.effects_used:
+            raise _EffectsMoved
+        tables.add_run_effects(run, frozenset(map(str, attempt.entry.tool.effects)))
+    attempt.started = guard.clock.monotonic()
+    return mint(attempt, guard.services)
+
+
+def finish(
+    guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: bool = True
+) -> ToolResult:
+    """Take step 10: validate the output, record how the call ended, answer.
+
+    Args:
+        guard: The parts.
+        call: A call that ``prepare`` accepted.
+        outcome: What its executor answered, whatever that is.
+        wait: As for ``prepare``.
+    """
+    return close(guard, call, outcome, wait=wait)
+
+
+def request(guard: Guard, attempt: Attempt) -> ToolResult:
+    """Make, or find, the pending approval of a payload; nothing is held and nothing runs."""
+    ready = prepare(guard, attempt)
+    if isinstance(ready, ToolResult):
+        return ready
+    raise AssertionError("a request is never accepted")
+
+
+def call(guard: Guard, attempt: Attempt) -> ToolResult:
+    """Drive one call from a thread that may block."""
+    try:
+        ready = prepare(guard, attempt)
+        if isinstance(ready, ToolResult):
+            return ready
+        return finish(guard, ready, execute.run(guard, ready))
+    except BaseException:
+        # A KeyboardInterrupt may come at any line; a call that was accepted is still closed.
+        attempt.cancel.cancel()
+        if attempt.started:
+            finish(guard, mint(attempt, guard.services), execute.cancelled())
+        raise
+
+
+async def acall(guard: Guard, attempt: Attempt) -> ToolResult:
+    """Drive one call on an event loop without ever blocking it."""
+    try:
+        ready = await _off_loop(guard, lambda wait: prepare(guard, attempt, wait=wait))
+        if isinstance(ready, ToolResult):
+            return ready
+        outcome = await _execute(guard, ready)
+        return await _off_loop(guard, lambda wait: finish(guard, ready, outcome, wait=wait))
+    except BaseException:
+        attempt.cancel.cancel()
+        if attempt.started:
+            end = mint(attempt, guard.services)
+            await _off_loop(guard, lambda wait: finish(guard, end, execute.cancelled(), wait=wait))
+        raise
+
+
+async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:
+    entry = call._attempt.entry
+    if entry.inline and not entry.tool.secret_slots:
+        return execute.enter(call)
+    if entry.is_async:
+        problem = None
+        if entry.tool.secret_slots:
+            problem = await _in_thread(guard, lambda: execute.fetch_secrets(guard, call))
+        return problem or await execute.run_async_tool(call, entry.tool.limits.timeout_s)
+    return await _in_thread(guard, lambda: execute.run(guard, call), token=call.cancel)
+
+
+async def _off_loop(guard: Guard, step: Any) -> Any:
+    """Run a step on the loop's thread if it can neither wait nor flush, else in another."""
+    if not guard.policy.needs_thread:
+        try:
+            return step(False)
+        except StoreBusy:
+            pass
+    return await _in_thread(guard, lambda: step(True))
+
+
+async def _in_thread(guard: Guard, work: Any, *, token: Any = None) -> Any:
+    """Await work in a thread to its end, even where this task is cancelled meanwhile.
+
+    With a token (of work that can be long) cancelling stops the work, and it is waited for a
+    short while only; without one the work is short and always awaited.
+    """
+    import asyncio
+
+    future = asyncio.get_running_loop().run_in_executor(guard.threads.pool(), work)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        if token is not None:
+            token.cancel()
+        await asyncio.wait({future}, timeout=None if token is None else execute.PATIENCE_S)
+        raise

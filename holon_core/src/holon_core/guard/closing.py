@@ -1,0 +1,195 @@
+"""Step 10 of the guarded call: what the executor answered, checked, recorded, returned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from holon_core.errors import JsonRefused, StoreError, StructuredFailureKind
+from holon_core.guard import idempotency
+from holon_core.guard.evidence import encode
+from holon_core.guard.results import blocking_of, failure_fragment, refs
+from holon_core.guard.spending import give_back
+from holon_core.records.failure import StructuredFailure, failure
+from holon_core.records.outcome import ExecutorOutcome, ExecutorStatus
+from holon_core.records.result import ToolResult
+from holon_core.records.words import Status
+from holon_core.wire.values import normalise
+
+if TYPE_CHECKING:
+    from holon_core.guard.attempt import Attempt
+    from holon_core.guard.evidence import Draft
+    from holon_core.guard.guard import Guard
+    from holon_core.guard.sealed import SealedCall
+    from holon_core.store.protocol import Tables
+
+MAX_DRAFTS = 100
+MAX_DRAFT_BYTES = 16 * 1024
+
+
+class _Checked:
+    """An outcome after all checks: how it ended, what of it the caller may see."""
+
+    __slots__ = ("canonical", "output", "problem", "status")
+
+    def __init__(
+        self,
+        status: Status,
+        output: Any = None,
+        canonical: bytes | None = None,
+        problem: StructuredFailure | None = None,
+    ) -> None:
+        self.status, self.output, self.canonical, self.problem = status, output, canonical, problem
+
+
+def close(
+    guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: bool
+) -> ToolResult:
+    """Record how an accepted call ended, and make its result."""
+    attempt = call._attempt
+    checked = _check(guard, attempt, outcome)
+    draft = _draft(guard, call, outcome, checked)
+    result = _result(attempt, checked)
+    returned = type(outcome) is ExecutorOutcome and (
+        checked.status is Status.BLOCKED or not outcome.started
+    )
+
+    def work(tables: Tables) -> int | None:
+        return _close_in(attempt, tables, draft, result, returned)
+
+    try:
+        seq = guard.store.transact(work, wait=wait)
+    except StoreError as error:
+        return _not_closed(attempt, result, error.message)
+    if seq is None:
+        return _not_closed(attempt, result, "the call is not open any more")
+    guard.pump.notify()
+    attempt.seqs.append(seq)
+    return evolve(result, evidence_refs=refs(attempt))
+
+
+def _close_in(
+    attempt: Attempt, tables: Tables, draft: Draft, result: ToolResult, returned: bool
+) -> int | None:
+    if not tables.close_call(attempt.call_id):
+        return None
+    if returned and attempt.approval_id is not None:
+        give_back(tables, attempt.approval_id, attempt.call_id)
+    if attempt.key is not None:
+        key = idempotency.key_of(attempt)
+        if returned:
+            tables.free_key(key, attempt.call_id)
+        else:
+            packed = idempotency.pack(result)
+            tables.finish_key(key, attempt.call_id, state="done", result=packed)
+    return draft.append(tables)
+
+
+def _check(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> _Checked:
+    if type(outcome) is not ExecutorOutcome:
+        name = type(outcome).__name__
+        return _Checked(Status.FAILED, problem=failure("lane_protocol", f"it answered {name}"))
+    if outcome.status is ExecutorStatus.COMPLETED:
+        return _check_output(guard, attempt, outcome.output_json)
+    return _Checked(Status(outcome.status.value), problem=_problem(guard, outcome))
+
+
+def _problem(guard: Guard, outcome: ExecutorOutcome) -> StructuredFailure:
+    given = outcome.failure
+    if given is None or not isinstance(given.kind, StructuredFailureKind):
+        return failure("tool_failed", "the tool gave no reason")
+    details = guard.recorder.safe_json(dict(given.details))
+    if len(details) > MAX_DRAFT_BYTES:
+        details = "{}"
+    import json
+
+    return StructuredFailure(
+        kind=given.kind,
+        code=str(given.code)[:100],
+        message=guard.recorder.safe_text(str(given.message)),
+        details=json.loads(details),
+    )
+
+
+def _check_output(guard: Guard, attempt: Attempt, output: Any) -> _Checked:
+    limit = attempt.entry.tool.limits.max_output_bytes
+    try:
+        value, canonical = normalise(output, max_bytes=limit)
+    except JsonRefused as error:
+        if error.rule == "too_large":
+            text = f"the output is larger than {limit} bytes"
+            return _Checked(Status.FAILED, problem=failure("output_too_large", text))
+        code, path = "output_not_json", error.path
+        problem = failure(code, f"the output is not JSON: {error.message}", path=path)
+        return _Checked(Status.FAILED, problem=problem)
+    validator = attempt.entry.output
+    if validator is not None and not validator.is_valid(value):
+        errors = validator.errors(value)
+        shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in errors]
+        text = f"{errors[0].message} at {errors[0].path or '/'}" if errors else None
+        problem = failure("output_schema", text, errors=shown)
+        return _Checked(Status.FAILED, value, canonical, problem)
+    return _Checked(Status.COMPLETED, value, canonical)
+
+
+def _draft(
+    guard: Guard, call: SealedCall, outcome: ExecutorOutcome, checked: _Checked
+) -> Draft:
+    attempt, recorder = call._attempt, guard.recorder
+    took_ms = max(0.0, guard.clock.monotonic() - attempt.started) * 1000
+    fields = {"duration_ms": str(int(took_ms)), "tool": attempt.entry.fragment}
+    if checked.problem is not None:
+        fields["failure"] = failure_fragment(guard, checked.problem)
+    drafts = list(call._drafts)
+    if type(outcome) is ExecutorOutcome:
+        drafts += outcome.evidence
+    if drafts:
+        fields["from_tool"] = _from_tool(guard, drafts)
+    payload = None
+    if checked.canonical is not None:
+        payload = recorder.safe_payload(
+            checked.output, checked.canonical, attempt.entry.output_marks
+        )
+    if guard.redactor.active and checked.output is not None:
+        checked.output = guard.redactor.value(checked.output)
+    kind = checked.status.value
+    return recorder.draft(attempt.chain, attempt.call_id, kind, fields, payload=payload)
+
+
+def _from_tool(guard: Guard, drafts: list[Any]) -> str:
+    """Encode what a tool wanted kept: under its source's name, bounded, never host fields."""
+    kept = []
+    for draft in drafts[:MAX_DRAFTS]:
+        text = guard.recorder.safe_json(draft.data if isinstance(draft.data, dict) else {})
+        if len(text) > MAX_DRAFT_BYTES:
+            text = encode({"truncated": True, "bytes": len(text), "head": text[:2048]}).decode()
+        kept.append(f'{{"data":{text},"source":{encode(str(draft.source)[:100]).decode()}}}')
+    return "[" + ",".join(kept) + "]"
+
+
+def _result(attempt: Attempt, checked: _Checked) -> ToolResult:
+    problem, status = checked.problem, checked.status
+    return ToolResult(
+        status=status,
+        output=checked.output if status is Status.COMPLETED else None,
+        failure=problem,
+        blocking_reasons=(blocking_of(problem),) if problem and status is Status.BLOCKED else (),
+        call_id=attempt.call_id,
+        self_approved=attempt.self_approved,
+    )
+
+
+def _not_closed(attempt: Attempt, result: ToolResult, why: str) -> ToolResult:
+    """Answer a call that ran though its end could not be recorded; never a silent success."""
+    problem = failure(
+        "evidence_not_closed", f"it ran, but {why}", started=True, ended=result.status.value
+    )
+    return evolve(
+        result,
+        status=Status.FAILED,
+        output=result.output,
+        failure=problem,
+        blocking_reasons=(),
+        evidence_refs=refs(attempt),
+    )

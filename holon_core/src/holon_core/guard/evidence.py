@@ -1,0 +1,183 @@
+"""Writing evidence: one record's body and payload, made before the lock, appended inside it."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from json.encoder import encode_basestring as quote
+from typing import TYPE_CHECKING, Any
+
+from holon_core.store.evidence_tables import content_hash
+
+if TYPE_CHECKING:
+    from holon_core.clock import Clock
+    from holon_core.guard.redaction import Redactor
+    from holon_core.guard.schema_marks import Marks
+    from holon_core.records.caller import CallerContext
+    from holon_core.store.protocol import Tables
+
+RUNTIME_CHAIN = "_runtime"
+MAX_PAYLOAD_BYTES = 64 * 1024
+PREVIEW_BYTES = 2048
+
+
+def compose(fields: dict[str, str]) -> str:
+    """Join encoded fields to one canonical JSON object; names are ASCII."""
+    return "{" + ",".join([f'"{name}":{fields[name]}' for name in sorted(fields)]) + "}"
+
+
+def caller_fragment(caller: CallerContext) -> str:
+    """Encode a caller as evidence names it."""
+    from holon_core.store.approval_tables import caller_json
+
+    return compose({name: quote(value) for name, value in caller_json(caller).items()})
+
+
+class Draft:
+    """One record, ready to be appended: everything but its place in the chain."""
+
+    __slots__ = ("at", "body", "call", "chain", "hash", "kind", "payload")
+
+    def __init__(
+        self, chain: str, call: str, *, kind: str, at: int, body: bytes, payload: bytes | None
+    ) -> None:
+        self.chain, self.call, self.kind, self.at = chain, call, kind, at
+        self.body, self.payload = body, payload
+        self.hash = content_hash(body)
+
+    def append(self, tables: Tables, revision: int | None = None) -> int:
+        """Append it inside a transaction; return its position."""
+        return tables.append(
+            self.chain,
+            self.call,
+            kind=self.kind,
+            at=self.at,
+            body=self.body,
+            content_hash=self.hash,
+            payload=self.payload,
+            revision=revision,
+        )
+
+
+class Recorder:
+    """Makes records: redacts, bounds and encodes what they hold.
+
+    Args:
+        clock: Where times come from.
+        redactor: Knows every secret value that this runtime has fetched.
+        host: What each record says of its writer, e.g. the operating system's user.
+    """
+
+    def __init__(self, clock: Clock, redactor: Redactor, host: dict[str, str]) -> None:
+        self._clock = clock
+        self._redactor = redactor
+        self._host = compose({name: quote(value) for name, value in host.items()})
+        self._latest = 0
+        self._callers: dict[CallerContext, str] = {}
+
+    def caller(self, caller: CallerContext) -> str:
+        """Return a caller's fragment, encoded once."""
+        fragment = self._callers.get(caller)
+        if fragment is None:
+            if len(self._callers) > 1024:
+                self._callers.clear()
+            fragment = self._callers[caller] = caller_fragment(caller)
+        return fragment
+
+    def draft(
+        self,
+        chain: str,
+        call: str,
+        kind: str,
+        fields: dict[str, str],
+        *,
+        payload: bytes | None = None,
+    ) -> Draft:
+        """Make a record of encoded fields and a payload that is already safe to keep."""
+        at = int(self._clock.now())
+        fields["v"] = "1"
+        fields["kind"] = f'"{kind}"'
+        fields["call"] = quote(call)
+        fields["at"] = str(at)
+        if at < self._latest:
+            # Order comes from the chain; the jump is noted so that readers do not trust times.
+            fields["clock_stepped_back_s"] = str(self._latest - at)
+        else:
+            self._latest = at
+        if payload is not None:
+            fields["payload"] = f'{{"bytes":{len(payload)},"sha256":"{sha256(payload).hexdigest()}"}}'
+        body = compose(fields).encode()
+        return Draft(chain, call, kind=kind, at=at, body=body, payload=payload)
+
+    def host_fragment(self) -> str:
+        """Return what records say of their writer."""
+        return self._host
+
+    def safe_payload(self, value: Any, canonical: bytes | None, marks: Marks | None) -> bytes:
+        """Return a payload as it may be kept: redacted first, bounded after.
+
+        Args:
+            value: A JSON value.
+            canonical: Its canonical bytes where they are known.
+            marks: Where its schema marks secrets.
+        """
+        if marks is not None:
+            from holon_core.guard.schema_marks import mask
+
+            value, canonical = mask(value, marks), None
+        if self._redactor.active:
+            value, canonical = self._redactor.value(value), None
+        if canonical is None:
+            canonical = encode(value)
+        if len(canonical) > MAX_PAYLOAD_BYTES:
+            return _bounded(canonical)
+        return canonical
+
+    def safe_json(self, value: Any) -> str:
+        """Encode a field of a body, redacted."""
+        return encode(self._redactor.value(value) if self._redactor.active else value).decode()
+
+    def safe_text(self, text: str, *, limit: int = 500) -> str:
+        """Return a text for people, redacted and then bounded."""
+        text = self._redactor.text(text) if self._redactor.active else text
+        return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def encode(value: Any) -> bytes:
+    """Encode a JSON value canonically; what is not JSON becomes a note of its type."""
+    from holon_core.errors import JsonRefused
+    from holon_core.wire.canonical import canonical
+
+    try:
+        return canonical(value)
+    except JsonRefused:
+        loose = json.loads(json.dumps(value, default=lambda o: f"<{type(o).__name__}>", skipkeys=True))
+        return canonical(_sound(loose))
+
+
+def _sound(value: Any) -> Any:
+    """Make a value of another program sound JSON: odd numbers and surrogates become text."""
+    if isinstance(value, dict):
+        return {_sound(str(key)): _sound(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_sound(item) for item in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, bool) or value is None:
+        return value
+    sound = abs(value) <= 2**53 - 1 if isinstance(value, int) else abs(value) < float("inf")
+    return value if sound else str(value)
+
+
+def _bounded(canonical: bytes) -> bytes:
+    text = canonical.decode()
+    kept = MAX_PAYLOAD_BYTES // 4
+    return encode(
+        {
+            "truncated": True,
+            "bytes": len(canonical),
+            "sha256": sha256(canonical).hexdigest(),
+            "head": text[:kept],
+            "tail": text[-kept // 4 :],
+        }
+    )

@@ -1,0 +1,156 @@
+"""Entering an executor: secrets first, then the tool within its limits, its answer checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holon_core.guard.attempt import Refusal
+from holon_core.records.failure import failure
+from holon_core.records.outcome import ExecutorFailure, ExecutorOutcome, ExecutorStatus
+
+if TYPE_CHECKING:
+    from holon_core.guard.guard import Guard
+    from holon_core.guard.sealed import SealedCall
+    from holon_core.records.failure import StructuredFailure
+
+# How long a cancelled or late tool is waited for before it is given up on.
+PATIENCE_S = 3.0
+# A tool called from a blocked event loop may be waiting for that very loop.
+LOOP_LIMIT_S = 30.0
+
+
+def failed(
+    problem: StructuredFailure, *, started: bool = True, blocked: bool = False
+) -> ExecutorOutcome:
+    """Make the outcome of an execution that did not complete."""
+    return ExecutorOutcome(
+        status=ExecutorStatus.BLOCKED if blocked else ExecutorStatus.FAILED,
+        failure=ExecutorFailure(
+            kind=problem.kind, code=problem.code, message=problem.message, details=problem.details
+        ),
+        started=started,
+    )
+
+
+def fetch_secrets(guard: Guard, call: SealedCall) -> ExecutorOutcome | None:
+    """Fetch the tool's secrets; each is known to the redactor before the tool can see it."""
+    for slot in call.tool.secret_slots:
+        found = guard.secrets.fetch(slot.ref)
+        problem = getattr(found, "code", None)
+        if problem is not None:
+            return failed(found, started=False, blocked=True)  # type: ignore[arg-type]
+        value = found.reveal()  # type: ignore[union-attr]
+        guard.redactor.register(slot.name, value)
+        call._secrets[slot.name] = value
+    return None
+
+
+def run(guard: Guard, call: SealedCall) -> ExecutorOutcome:
+    """Run a call's tool to its end, from a thread that may block."""
+    if call.tool.secret_slots:
+        problem = fetch_secrets(guard, call)
+        if problem is not None:
+            return problem
+    entry = call._attempt.entry
+    if entry.is_async:
+        return _on_loop(guard, call)
+    limit = entry.tool.limits.timeout_s
+    if limit is None or entry.self_limiting:
+        return enter(call)
+    outcome = guard.threads.run_limited(lambda: enter(call), limit)
+    if outcome is None:
+        call.cancel.cancel()
+        return failed(_late(limit, "its thread may still be running"))
+    return outcome
+
+
+def enter(call: SealedCall) -> ExecutorOutcome:
+    """Call the executor; whatever it raises becomes an outcome."""
+    executor: Any = call._attempt.entry.executor
+    try:
+        return executor.execute(call)  # type: ignore[no-any-return]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return raised(error)
+
+
+def raised(error: BaseException) -> ExecutorOutcome:
+    """Turn what a tool raised into an outcome: a refusal of ours keeps its code."""
+    if isinstance(error, Refusal):
+        return failed(error.failure)
+    name = type(error).__name__
+    text = str(error)
+    if isinstance(error, RuntimeError) and "different loop" in text:
+        return failed(failure("event_loop_blocked"))
+    return failed(failure("tool_raised", f"{name}: {text}" if text else name, exception=name))
+
+
+def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
+    from concurrent.futures import TimeoutError as Late
+
+    limit = call.limits.timeout_s
+    blocked_loop = limit is None and _in_running_loop()
+    future = guard.threads.run_on_loop(run_async_tool(call, limit))
+    try:
+        return future.result(LOOP_LIMIT_S if blocked_loop else None)
+    except Late:
+        future.cancel()
+        return failed(failure("event_loop_blocked"))
+    except KeyboardInterrupt:
+        future.cancel()
+        raise
+
+
+def _in_running_loop() -> bool:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def run_async_tool(call: SealedCall, limit: float | None) -> ExecutorOutcome:
+    """Await an asynchronous executor within its limit."""
+    import asyncio
+
+    executor: Any = call._attempt.entry.executor
+    task = asyncio.ensure_future(executor.execute(call))
+    try:
+        done, _ = await asyncio.wait({task}, timeout=limit)
+    except asyncio.CancelledError:
+        call.cancel.cancel()
+        await _end(task)
+        raise
+    if not done:
+        call.cancel.cancel()
+        ended = await _end(task)
+        return failed(_late(limit or 0, "" if ended else "it may still be running"))
+    try:
+        return task.result()  # type: ignore[no-any-return]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return raised(error)
+
+
+async def _end(task: Any) -> bool:
+    import asyncio
+
+    task.cancel()
+    await asyncio.wait({task}, timeout=PATIENCE_S)
+    if task.done() and not task.cancelled():
+        task.exception()
+    return bool(task.done())
+
+
+def _late(limit: float, note: str) -> StructuredFailure:
+    text = f"ended by the time limit of {limit:g} s" + (f"; {note}" if note else "")
+    return failure("timeout", text, limit_s=limit)
+
+
+def cancelled(note: str = "") -> ExecutorOutcome:
+    """Make the outcome of a call that its caller cancelled."""
+    return failed(failure("cancelled", f"ended by the caller; {note}" if note else None))

@@ -1,0 +1,69 @@
+"""The parts that the guarded call works with, gathered once when a runtime opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from holon_core.catalogue.catalogue import Catalogue
+    from holon_core.clock import Clock
+    from holon_core.config import Config
+    from holon_core.guard.attempt import Attempt
+    from holon_core.guard.evidence import Recorder
+    from holon_core.guard.policy import PolicyEngine
+    from holon_core.guard.redaction import Redactor
+    from holon_core.guard.secrets import SecretResolver
+    from holon_core.guard.services import CallServices
+    from holon_core.guard.sinks import SinkPump
+    from holon_core.guard.threads import Threads
+    from holon_core.guard.workspaces import Workspaces
+    from holon_core.records.failure import StructuredFailure
+    from holon_core.store.protocol import Store
+
+    Gate = Callable[[Attempt], Iterable[StructuredFailure]]
+
+
+class Guard:
+    """Everything that ``guard/call.py`` reads; no behaviour of its own.
+
+    ``gates`` are callables of lanes: each gets the attempt and names what blocks it.
+    ``operator`` is the one person of a runtime opened for one, who may approve own calls.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        config: Config,
+        catalogue: Catalogue,
+        policy: PolicyEngine,
+        secrets: SecretResolver,
+        redactor: Redactor,
+        recorder: Recorder,
+        workspaces: Workspaces,
+        services: CallServices,
+        threads: Threads,
+        pump: SinkPump,
+        gates: dict[str, tuple[Gate, ...]],
+        runtime_id: str,
+        operator: str | None,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.config = config
+        self.catalogue = catalogue
+        self.policy = policy
+        self.secrets = secrets
+        self.redactor = redactor
+        self.recorder = recorder
+        self.workspaces = workspaces
+        self.services = services
+        self.threads = threads
+        self.pump = pump
+        self.gates = gates
+        self.runtime_id = runtime_id
+        self.operator = operator
+        self.revision = 0

@@ -1,0 +1,129 @@
+"""Results and the records of calls that did not run, made in one place."""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring as quote
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import FAILURES, Misuse, StoreError
+from holon_core.records.failure import BlockingReason, failure
+from holon_core.records.result import EvidenceRef, ToolResult
+from holon_core.records.words import Status
+
+if TYPE_CHECKING:
+    from holon_core.guard.attempt import Attempt
+    from holon_core.guard.evidence import Draft
+    from holon_core.guard.guard import Guard
+    from holon_core.records.failure import StructuredFailure
+
+MAX_TOOL_ID = 400
+
+
+def blocking_of(problem: StructuredFailure) -> BlockingReason:
+    """Turn a failure into a blocking reason."""
+    return BlockingReason(
+        kind=problem.kind,
+        code=problem.code,
+        message=problem.message,
+        next_action=problem.next_action,
+    )
+
+
+def refused(attempt: Attempt, problem: StructuredFailure, *, held: bool = False) -> ToolResult:
+    """Make the result of a call that did not run."""
+    row = FAILURES.get(problem.code)
+    status = row[1] if row else Status.BLOCKED
+    return ToolResult(
+        status=status,
+        failure=problem,
+        blocking_reasons=(blocking_of(problem),) if status is Status.BLOCKED else (),
+        held=attempt.call_id if held else None,
+        evidence_refs=refs(attempt),
+        call_id=attempt.call_id,
+    )
+
+
+def refs(attempt: Attempt) -> tuple[EvidenceRef, ...]:
+    """Point at the records that an attempt has left."""
+    return tuple([EvidenceRef(chain=attempt.chain, seq=seq) for seq in attempt.seqs])
+
+
+def failure_fragment(guard: Guard, problem: StructuredFailure) -> str:
+    """Encode a failure as evidence keeps it."""
+    return guard.recorder.safe_json(
+        {
+            "code": problem.code,
+            "details": dict(problem.details),
+            "kind": str(problem.kind),
+            "message": guard.recorder.safe_text(problem.message),
+        }
+    )
+
+
+def common_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
+    """Return the encoded fields that each record of an attempt starts from."""
+    entry = getattr(attempt, "entry", None)
+    fields = {
+        "caller": guard.recorder.caller(attempt.caller),
+        "tool": entry.fragment if entry else f'{{"id":{quote(attempt.tool_id[:MAX_TOOL_ID])}}}',
+    }
+    posture = getattr(attempt, "posture", None)
+    if posture is not None:
+        fields["posture"] = quote(posture)
+    if attempt.fingerprint is not None:
+        fields["fingerprint"] = f'"{attempt.fingerprint}"'
+    verdict = getattr(attempt, "verdict", None)
+    if verdict is not None:
+        fields["policy"] = (
+            f'{{"decision":"{verdict.decision.value}","rule":{quote(verdict.rule)}}}'
+        )
+    return fields
+
+
+def refusal_draft(guard: Guard, attempt: Attempt, problem: StructuredFailure, kind: str) -> Draft:
+    """Make the record of an attempt that did not run."""
+    fields = common_fields(guard, attempt)
+    fields["failure"] = failure_fragment(guard, problem)
+    fields["host"] = guard.recorder.host_fragment()
+    payload = None
+    if attempt.canonical:
+        payload = guard.recorder.safe_payload(
+            attempt.arguments, attempt.canonical, attempt.entry.input_marks
+        )
+    return guard.recorder.draft(attempt.chain, attempt.call_id, kind, fields, payload=payload)
+
+
+def record_refusal(
+    guard: Guard, attempt: Attempt, problem: StructuredFailure, *, wait: bool
+) -> ToolResult:
+    """Record an attempt that did not run, and answer it."""
+    draft = refusal_draft(guard, attempt, problem, "refused")
+    try:
+        attempt.seqs.append(guard.store.transact(draft.append, wait=wait))
+    except StoreError as error:
+        return unrecorded(attempt, error, problem)
+    guard.pump.notify()
+    return refused(attempt, problem)
+
+
+def unrecorded(
+    attempt: Attempt, error: StoreError, problem: StructuredFailure | None = None
+) -> ToolResult:
+    """Answer a call that could not be recorded and so did not run."""
+    code = error.code if error.code == "store_locked" else "evidence_unavailable"
+    details: dict[str, Any] = {"started": False, "store": error.code}
+    if problem is not None:
+        details["refused"] = problem.code
+    return refused(attempt, failure(code, f"not run: {error.message}", **details))
+
+
+def check_fits(text: str | None, what: str, limit: int = 200) -> None:
+    """Refuse a name of the host's that could not be kept: empty, overlong or not text."""
+    if text is None:
+        return
+    if not isinstance(text, str) or not 0 < len(text) <= limit:
+        raise Misuse(f"{what} is a text of 1 to {limit} characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Misuse(f"{what} holds a lone surrogate") from None

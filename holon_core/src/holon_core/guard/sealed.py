@@ -1,0 +1,167 @@
+"""The sealed call: what an executor is entered with, minted by the guarded call alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from holon_core.errors import Misuse
+from holon_core.records.outcome import ExecutorEvidenceDraft
+
+if TYPE_CHECKING:
+    from holon_core.cancel import CancelToken
+    from holon_core.guard.attempt import Attempt
+    from holon_core.guard.services import CallServices
+    from holon_core.process import ProcessOutcome
+    from holon_core.records.caller import CallerContext
+    from holon_core.records.tool import Limits, RuntimeToolDescriptor
+    from holon_core.records.words import Posture
+    from holon_core.records.workspace import Workspace
+
+
+class SealedCall:
+    """One call that went through every step before execution.
+
+    Only the guarded call makes one. It cannot be copied or pickled. Within one process that
+    guards against mistakes, not against hostile Python.
+    """
+
+    # Parameters of this type are filled in by the host and are no arguments of the tool.
+    __holon_inject__ = True
+    __slots__ = ("_attempt", "_drafts", "_secrets", "_services")
+
+    _attempt: Attempt
+    _services: CallServices
+    _secrets: dict[str, str]
+    _drafts: list[ExecutorEvidenceDraft]
+
+    def __init__(self) -> None:
+        raise Misuse("a sealed call is made by the guarded call; use session.call(…)")
+
+    def __reduce__(self) -> NoReturn:
+        raise Misuse("a sealed call cannot be copied or pickled")
+
+    def __repr__(self) -> str:
+        return f"<SealedCall {self.call_id} of {self.tool.id}>"
+
+    @property
+    def call_id(self) -> str:
+        """The id of this call; also in the environment of its processes, HOLON_CALL_ID."""
+        return self._attempt.call_id
+
+    @property
+    def tool(self) -> RuntimeToolDescriptor:
+        """The tool as it was resolved."""
+        return self._attempt.entry.tool
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The normalised arguments: what was approved, and nobody else's object."""
+        return self._attempt.arguments
+
+    @property
+    def arguments_json(self) -> bytes:
+        """The same arguments as canonical JSON (RFC 8785)."""
+        return self._attempt.canonical
+
+    @property
+    def caller(self) -> CallerContext:
+        """Who calls."""
+        return self._attempt.caller
+
+    @property
+    def posture(self) -> Posture:
+        """Under which authority this call runs."""
+        return self._attempt.posture
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The caller's key for this logical call; pass it on to what takes one."""
+        return self._attempt.key
+
+    @property
+    def workspace(self) -> Workspace | None:
+        """The workspace of the call."""
+        return self._attempt.workspace
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force for this call."""
+        return self._attempt.entry.tool.limits
+
+    @property
+    def cancel(self) -> CancelToken:
+        """Tells when the caller no longer wants the answer."""
+        return self._attempt.cancel
+
+    def secret(self, slot: str) -> str:
+        """Return the value of one of the tool's secret slots; it never leaves the execution.
+
+        Raises:
+            Misuse: The tool declares no such slot.
+        """
+        try:
+            return self._secrets[slot]
+        except KeyError:
+            raise Misuse(f"{self.tool.id} declares no secret slot {slot!r}") from None
+
+    def progress(
+        self, stage: str, done: int = 0, total: int | None = None, message: str = ""
+    ) -> None:
+        """Report how far the work is; cheap, and nothing where nobody listens."""
+        self._services.report_progress(self.call_id, stage, done, total, message)
+
+    def draft(self, source: str, data: Mapping[str, Any]) -> None:
+        """Keep something as evidence, marked as coming from ``source`` of this tool."""
+        self._drafts.append(ExecutorEvidenceDraft(source=source, data=data))
+
+    def artifact(self, data: bytes) -> str:
+        """Store a file that the call made; return its SHA-256, by which it can be read."""
+        return self._services.put_blob(data)
+
+    def run_process(
+        self,
+        argv: tuple[str, ...],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
+        timeout_s: float | None = None,
+        max_stdout_bytes: int | None = None,
+        cut_at_limit: bool = False,
+        on_stdout: Callable[[bytes], None] | None = None,
+    ) -> ProcessOutcome:
+        """Run a program under the bounds of this call; see ``holon_core.process``.
+
+        Args:
+            argv: Absolute program path and its arguments; never a shell.
+            cwd: Working directory; the workspace's root where there is one.
+            env: Additions to the allow-listed environment.
+            stdin: Bytes for standard input; closed where none are given.
+            timeout_s: At most the call's own limit, which is the default.
+            max_stdout_bytes: At most the call's own limit, which is the default.
+            cut_at_limit: End the program at the output limit without calling that a failure.
+            on_stdout: Called with each piece of standard output as it is read.
+        """
+        return self._services.run_process(
+            self,
+            argv,
+            cwd=cwd,
+            env=env or {},
+            stdin=stdin,
+            timeout_s=timeout_s,
+            max_stdout_bytes=max_stdout_bytes,
+            cut_at_limit=cut_at_limit,
+            on_stdout=on_stdout,
+        )
+
+
+def mint(attempt: Attempt, services: CallServices) -> SealedCall:
+    """Make the sealed call of an attempt. Only ``guard/call.py`` may call this."""
+    call = object.__new__(SealedCall)
+    call._attempt = attempt
+    call._services = services
+    call._secrets = {}
+    call._drafts = []
+    return call

@@ -1,0 +1,102 @@
+"""What a sealed call may ask of its host while it runs: processes, progress, files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holon_core.records.outcome import ExecutorEvidenceDraft
+
+if TYPE_CHECKING:
+    from holon_core.guard.redaction import Redactor
+    from holon_core.guard.sealed import SealedCall
+    from holon_core.process import ProcessOutcome
+    from holon_core.store.protocol import Store
+
+DEFAULT_TIMEOUT_S = 30.0
+STDERR_BYTES = 64 * 1024
+MAX_BLOB_BYTES = 64 * 1024 * 1024
+
+
+@frozen(kw_only=True)
+class Progress:
+    """How far long work is: one shape for command line, protocol and callbacks."""
+
+    stage: str
+    done: int = 0
+    total: int | None = None
+    message: str = ""
+    call_id: str = ""
+
+
+class CallServices:
+    """The services of one runtime, handed to each sealed call."""
+
+    def __init__(self, store: Store, redactor: Redactor) -> None:
+        self._store = store
+        self._redactor = redactor
+        self.progress: Callable[[Progress], None] | None = None
+
+    def report_progress(
+        self, call_id: str, stage: str, done: int, total: int | None, message: str
+    ) -> None:
+        """Tell whoever listens how far a call is; a listener that fails is ignored."""
+        listener = self.progress
+        if listener is None:
+            return
+        text = self._redactor.text(message) if self._redactor.active else message
+        report = Progress(stage=stage, done=done, total=total, message=text, call_id=call_id)
+        try:
+            listener(report)
+        except Exception:
+            self.progress = None
+
+    def put_blob(self, data: bytes) -> str:
+        """Store a file that a call made; return its SHA-256."""
+        from holon_core.errors import Misuse
+
+        if len(data) > MAX_BLOB_BYTES:
+            raise Misuse(f"an artifact has at most {MAX_BLOB_BYTES} bytes")
+        return self._store.transact(lambda tables: tables.put_blob(data))
+
+    def run_process(
+        self,
+        call: SealedCall,
+        argv: tuple[str, ...],
+        *,
+        cwd: Path | None,
+        env: Mapping[str, str],
+        stdin: bytes | None,
+        timeout_s: float | None,
+        max_stdout_bytes: int | None,
+        cut_at_limit: bool,
+        on_stdout: Callable[[bytes], None] | None,
+    ) -> ProcessOutcome:
+        """Run a program within the call's limits and keep what happened as evidence."""
+        from holon_core.process import ProcessSpec, run
+        from holon_core.tool_contract import process_evidence
+
+        limits = call.limits
+        ceiling_s = limits.timeout_s or DEFAULT_TIMEOUT_S
+        ceiling_bytes = limits.max_output_bytes
+        folder = cwd
+        if folder is None:
+            folder = Path(call.workspace.root_path if call.workspace else tempfile.gettempdir())
+        spec = ProcessSpec(
+            argv=argv,
+            cwd=folder,
+            env={**env, "HOLON_CALL_ID": call.call_id},
+            stdin=stdin,
+            timeout_s=min(timeout_s or ceiling_s, ceiling_s),
+            max_stdout_bytes=min(max_stdout_bytes or ceiling_bytes, ceiling_bytes),
+            max_stderr_bytes=STDERR_BYTES,
+            at_stdout_limit="cut" if cut_at_limit else "fail",
+        )
+        outcome = run(spec, cancel=call.cancel, on_stdout=on_stdout)
+        data = process_evidence(outcome, self._redactor.data)
+        call._drafts.append(ExecutorEvidenceDraft(source="holon-process", data=data))
+        return outcome

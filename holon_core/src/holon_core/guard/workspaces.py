@@ -1,0 +1,158 @@
+"""Workspaces: folders opened by the host, remembered in the store, checked when used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import asdict
+
+from holon_core.errors import Misuse, Refused, WorkspaceInsideRoot
+from holon_core.records.failure import failure
+from holon_core.records.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holon_core.clock import Clock
+    from holon_core.store.protocol import Store
+
+COLLECTION = "holon.workspaces"
+
+
+class Workspaces:
+    """The workspaces of one storage root (`rt.workspaces`)."""
+
+    def __init__(self, store: Store, clock: Clock, root: Path | None) -> None:
+        self._store = store
+        self._clock = clock
+        self._root = root
+        self._known: dict[str, Workspace] = {}
+
+    def open(
+        self, path: str | os.PathLike[str], *, name: str = "", principals: Sequence[str] = ()
+    ) -> Workspace:
+        """Open a folder as a workspace, or return the one that it already is.
+
+        Args:
+            path: An existing folder; links in it are resolved once, here.
+            name: For people; the folder's name where none is given.
+            principals: Who may use it; empty means everybody.
+
+        Raises:
+            Refused: ``workspace_unavailable``: nothing is there, or not a folder.
+            WorkspaceInsideRoot: It contains the storage root or lies inside it.
+        """
+        root = Path(os.path.realpath(path))
+        try:
+            found = root.stat()
+        except OSError as error:
+            raise Refused(failure("workspace_unavailable", f"{root}: {error.strerror}")) from None
+        if not root.is_dir():
+            raise Refused(failure("workspace_unavailable", f"{root} is not a directory"))
+        if self._root is not None and _overlap(self._root, root):
+            raise WorkspaceInsideRoot(self._root, root)
+        workspace = Workspace(
+            id=_id_of(root),
+            root_path=str(root),
+            name=name or root.name or str(root),
+            device=found.st_dev,
+            inode=found.st_ino,
+            principals=tuple(principals),
+            opened_at_unix_seconds=int(self._clock.now()),
+        )
+        return self._keep(workspace)
+
+    def _keep(self, workspace: Workspace) -> Workspace:
+        before = self.find(workspace.id)
+        same = before is not None and (before.device, before.inode, before.principals) == (
+            workspace.device,
+            workspace.inode,
+            workspace.principals or before.principals,
+        )
+        if before is not None and same:
+            return before
+        body = json.dumps(asdict(workspace), sort_keys=True).encode()
+        at = workspace.opened_at_unix_seconds
+        self._store.transact(
+            lambda tables: tables.put_document(COLLECTION, workspace.id, body, at=at)
+        )
+        self._known[workspace.id] = workspace
+        return workspace
+
+    def find(self, workspace_id: str) -> Workspace | None:
+        """Return a workspace by id, or ``None``."""
+        known = self._known.get(workspace_id)
+        if known is None:
+            found = self._store.read(lambda tables: tables.document(COLLECTION, workspace_id))
+            if found is None:
+                return None
+            known = self._known[workspace_id] = _from(found.body)
+        return known
+
+    def read(self, workspace_id: str) -> Workspace:
+        """Return a workspace by id.
+
+        Raises:
+            Refused: ``wrong_workspace``.
+        """
+        found = self.find(workspace_id)
+        if found is None:
+            raise Refused(failure("wrong_workspace", f"no workspace {workspace_id}"))
+        return found
+
+    def list(self, *, after: str = "", limit: int = 50) -> tuple[Workspace, ...]:
+        """Return workspaces by id, after a given id; at most 1,000."""
+        if not 0 < limit <= 1000:
+            raise Misuse("limit is 1 to 1000")
+        rows = self._store.read(
+            lambda tables: tables.list_documents(COLLECTION, after=after, limit=limit)
+        )
+        return tuple(_from(row.body) for row in rows)
+
+    def containing(self, path: str | os.PathLike[str]) -> Workspace | None:
+        """Return the innermost known workspace that holds a path."""
+        place = os.path.realpath(path)
+        holding = [
+            w
+            for w in self.list(limit=1000)
+            if place == w.root_path or place.startswith(w.root_path.rstrip(os.sep) + os.sep)
+        ]
+        return max(holding, key=lambda w: len(w.root_path), default=None)
+
+    def usable(self, workspace_id: str, principal: str) -> Workspace | None:
+        """Return a workspace if it exists and a principal may use it."""
+        found = self.find(workspace_id)
+        if found is None or (found.principals and principal not in found.principals):
+            return None
+        return found
+
+    @staticmethod
+    def intact(workspace: Workspace) -> bool:
+        """Tell whether the folder is still the one that was opened."""
+        try:
+            found = os.stat(workspace.root_path)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == (workspace.device, workspace.inode) and Path(
+            workspace.root_path
+        ).is_dir()
+
+
+def _from(body: bytes) -> Workspace:
+    data = json.loads(body)
+    return Workspace(**{**data, "principals": tuple(data["principals"])})
+
+
+def _id_of(root: Path) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "root"
+    return f"{slug}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:10]}"
+
+
+def _overlap(root: Path, workspace: Path) -> bool:
+    real = Path(os.path.realpath(root))
+    return real == workspace or real in workspace.parents or workspace in real.parents

@@ -1,0 +1,243 @@
+"""Opening a runtime: its parts put together in order, and taken down in the reverse one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holon_core.catalogue.catalogue import Catalogue
+from holon_core.clock import Clock, SystemClock
+from holon_core.config import load, load_workspace
+from holon_core.errors import StoreError
+from holon_core.guard import recovery
+from holon_core.guard.approvals import Approvals
+from holon_core.guard.evidence import RUNTIME_CHAIN, Recorder
+from holon_core.guard.evidence_read import Evidence, to_record
+from holon_core.guard.guard import Guard
+from holon_core.guard.panel import NamedPolicy
+from holon_core.guard.policy import PolicyEngine
+from holon_core.guard.redaction import Redactor
+from holon_core.guard.secrets import SecretResolver, builtin_providers
+from holon_core.guard.services import CallServices
+from holon_core.guard.sinks import SinkPump
+from holon_core.guard.threads import Threads
+from holon_core.guard.workspaces import Workspaces
+from holon_core.ids import new_id
+from holon_core.plugins.facet import Plugins
+from holon_core.plugins.offers import gather
+from holon_core.store.oslock import OsLock
+from holon_core.store.sqlite import SqliteStore
+from holon_core.tools import Tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from holon_core.plugins.manager import Offer
+    from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.store.protocol import Tables
+
+
+class Parts:
+    """All parts of one open runtime, and how they are closed."""
+
+    def __init__(
+        self,
+        *,
+        guard: Guard,
+        approvals: Approvals,
+        evidence: Evidence,
+        tools: Tools,
+        plugins: Plugins,
+        root: Path | None,
+        lock: OsLock | None,
+        app: str,
+    ) -> None:
+        self.guard = guard
+        self.approvals = approvals
+        self.evidence = evidence
+        self.tools = tools
+        self.plugins = plugins
+        self.root = root
+        self._lock = lock
+        self._app = app
+        self._pid = os.getpid()
+
+    def register(
+        self, fn: Callable[..., Any], options: Mapping[str, Any]
+    ) -> RuntimeToolDescriptor:
+        """Put a host function into the catalogue."""
+        from holon_core.functions.host import entry_of
+
+        entry, findings = entry_of(fn, self._app, options)
+        self.guard.catalogue.put(entry)
+        self.tools.note(entry.tool.id, findings)
+        return entry.tool
+
+    def same_process(self) -> bool:
+        """Tell whether this is the process that opened the runtime."""
+        return os.getpid() == self._pid
+
+    def close(self) -> tuple[str, ...]:
+        """Close in the reverse order of opening; return threads that cannot be ended."""
+        guard = self.guard
+        if not self.same_process():
+            return ()
+        left = [*guard.threads.close(), *guard.policy.close(), *guard.pump.close()]
+        live = None if self._lock is None else self._lock.path.parent
+        try:
+            recovery.close_interrupted(
+                guard.store, guard.recorder, live, own=guard.runtime_id, closing=True
+            )
+        except StoreError:
+            # The next open finds the same calls and marks them.
+            pass
+        guard.store.close()
+        if self._lock is not None:
+            self._lock.release(remove=True)
+        return tuple(left)
+
+
+def open_parts(
+    root: Path | None,
+    *,
+    app: str,
+    plugins: Sequence[object],
+    discover: bool,
+    required_plugins: Sequence[str],
+    operator: str | None,
+    clock: Clock | None,
+    config: Mapping[str, Any] | None,
+) -> Parts:
+    """Open all parts of a runtime; see ``Runtime.open``."""
+    clock = clock or SystemClock()
+    if root is not None:
+        root = _make_root(root)
+    settings = load(root, os.environ, config or {})
+    store = SqliteStore(
+        None if root is None else root / "holon.db", journal=settings.store_journal
+    )
+    try:
+        return _assemble(
+            root,
+            store,
+            app=app,
+            plugins=plugins,
+            discover=discover,
+            required=(*required_plugins, *settings.required_plugins),
+            operator=operator,
+            clock=clock,
+            settings=settings,
+        )
+    except BaseException:
+        store.close()
+        raise
+
+
+def _make_root(root: Path) -> Path:
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (root / "live").mkdir(exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            "store_unavailable", f"the storage root {root} cannot be made: {error.strerror}"
+        ) from error
+    return root.resolve()
+
+
+def _assemble(
+    root: Path | None,
+    store: SqliteStore,
+    *,
+    app: str,
+    plugins: Sequence[object],
+    discover: bool,
+    required: Sequence[str],
+    operator: str | None,
+    clock: Clock,
+    settings: Any,
+) -> Parts:
+    runtime_id = new_id("r")
+    lock = None if root is None else _own_lock(root / "live", runtime_id)
+    redactor = Redactor()
+    recorder = Recorder(clock, redactor, _host_facts())
+    recovery.close_interrupted(
+        store, recorder, None if root is None else root / "live", own=runtime_id
+    )
+    if root is not None:
+        recovery.sweep_locks(root / "live", own=runtime_id)
+
+    def record(tables: Tables, kind: str, fields: dict[str, str]) -> None:
+        recorder.draft(RUNTIME_CHAIN, runtime_id, kind, fields).append(tables)
+
+    offered = gather(plugins, root=root, clock=clock, tables=settings.lanes)
+    facet = Plugins(offered.manager, store, clock, record)
+    facet.settle_guards(offered.guards, required)
+    workspaces = Workspaces(store, clock, root)
+    policy = PolicyEngine(
+        rules=settings.rules,
+        plugin_policies=[_named(offer) for offer in offered.policies],
+        workspace_config=lambda wid: load_workspace(Path(workspaces.read(wid).root_path)),
+        missing_guards=facet.missing_guards,
+    )
+    providers = builtin_providers(None if root is None else root / "secrets")
+    providers += tuple(offer.item for offer in offered.secret_providers)
+    sinks = [offer.item for offer in offered.sinks]
+    pump = SinkPump(store, sinks, clock=clock, to_record=to_record, runtime_id=runtime_id)
+    guard = Guard(
+        store=store,
+        clock=clock,
+        config=settings,
+        catalogue=Catalogue(),
+        policy=policy,
+        secrets=SecretResolver(providers, settings.secrets),
+        redactor=redactor,
+        recorder=recorder,
+        workspaces=workspaces,
+        services=CallServices(store, redactor),
+        threads=Threads(),
+        pump=pump,
+        gates={},
+        runtime_id=runtime_id,
+        operator=operator,
+    )
+    guard.revision = store.read(lambda tables: tables.revision())
+    from holon_core.guard.call import call
+
+    return Parts(
+        guard=guard,
+        approvals=Approvals(guard, call),
+        evidence=Evidence(store),
+        tools=Tools(guard.catalogue),
+        plugins=facet,
+        root=root,
+        lock=lock,
+        app=app,
+    )
+
+
+def _named(offer: Offer) -> NamedPolicy:
+    owner = offer.provenance.distribution or offer.provenance.plugin
+    return NamedPolicy(name=offer.item.name, distribution=owner, evaluate=offer.item.evaluate)
+
+
+def _own_lock(live: Path, runtime_id: str) -> OsLock:
+    """Take this runtime's lock, on a file that another process did not sweep away meanwhile."""
+    while True:
+        lock = OsLock(live / runtime_id)
+        if lock.try_acquire() and lock.is_current():
+            return lock
+        lock.release()
+
+
+def _host_facts() -> dict[str, str]:
+    """Say what evidence keeps of the process: the operating system's user, and its terminal."""
+    import getpass
+    import sys
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(getattr(os, "getuid", lambda: "unknown")())
+    terminal = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+    return {"os_user": user, "terminal": "yes" if terminal else "no"}

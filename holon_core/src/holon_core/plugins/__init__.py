@@ -1,0 +1,1 @@
+"""Hook specifications, and the manager that walks their implementations under guard."""

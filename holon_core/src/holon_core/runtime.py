@@ -1,0 +1,322 @@
+"""The runtime: the one object that a host keeps."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import Misuse, Refused, RuntimeNotOpen
+from holon_core.opening import Parts, open_parts
+from holon_core.records.caller import CallerContext
+from holon_core.records.words import Surface
+from holon_core.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from holon_core.clock import Clock
+    from holon_core.config import Config
+    from holon_core.guard.approvals import Approvals
+    from holon_core.guard.evidence_read import Evidence
+    from holon_core.guard.services import Progress
+    from holon_core.guard.workspaces import Workspaces
+    from holon_core.plugins.facet import Plugins
+    from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.tools import Tools
+
+APP_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+class Runtime:
+    """A governed door on one storage root.
+
+    Open it with ``Runtime.open`` or ``Runtime.in_memory``, as a context manager (``with`` or
+    ``async with``) or with ``close()``. Calls go through ``session(…)``; what is not about
+    calling is in the facets: ``tools``, ``approvals``, ``evidence``, ``workspaces``,
+    ``plugins``. Safe for many threads; several processes may open one root.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._guard = parts.guard
+        self._open = True
+
+    @classmethod
+    def open(
+        cls,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        app: str = "app",
+        tools: Iterable[Callable[..., Any]] = (),
+        plugins: Sequence[object] = (),
+        discover: bool = True,
+        required_plugins: Sequence[str] = (),
+        operator: str | None = None,
+        clock: Clock | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> Runtime:
+        """Open a runtime on a storage root, made where nothing is there.
+
+        Args:
+            root: Folder of the store; else ``HOLON_ROOT``, else the platform's data folder.
+            app: The application's name; its functions are ``host.<app>/<function>``.
+            tools: Functions to register.
+            plugins: Plugin objects, besides the installed ones.
+            discover: Load installed plugins (entry points).
+            required_plugins: Names without which every call is denied.
+            operator: The one person of a terminal or notebook, who may approve own calls;
+                evidence then says ``self_approved``.
+            clock: Another clock, for tests.
+            progress: Called with the progress of long work, from any thread.
+            config: Settings that replace those of ``holon.toml`` and the environment.
+
+        Raises:
+            StoreError: The store cannot be opened; see its code.
+            Rejected: ``holon.toml`` or a tool; with every finding.
+            Misuse: ``app`` is not a usable name.
+        """
+        chosen = Path(root) if root is not None else default_root()
+        return cls._start(
+            chosen,
+            app=app,
+            tools=tools,
+            plugins=plugins,
+            discover=discover,
+            required_plugins=required_plugins,
+            operator=operator,
+            clock=clock,
+            progress=progress,
+            config=config,
+        )
+
+    @classmethod
+    def in_memory(
+        cls,
+        *,
+        app: str = "app",
+        tools: Iterable[Callable[..., Any]] = (),
+        plugins: Sequence[object] = (),
+        discover: bool = False,
+        required_plugins: Sequence[str] = (),
+        operator: str | None = None,
+        clock: Clock | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> Runtime:
+        """Open a runtime that keeps all in memory, for tests and notebooks.
+
+        Lanes that need a file system are refused (``unsupported_host``). The other arguments
+        are those of ``open``.
+        """
+        return cls._start(
+            None,
+            app=app,
+            tools=tools,
+            plugins=plugins,
+            discover=discover,
+            required_plugins=required_plugins,
+            operator=operator,
+            clock=clock,
+            progress=progress,
+            config=config,
+        )
+
+    @classmethod
+    def _start(
+        cls,
+        root: Path | None,
+        *,
+        app: str,
+        tools: Iterable[Callable[..., Any]],
+        progress: Callable[[Progress], None] | None,
+        **options: Any,
+    ) -> Runtime:
+        if not APP_NAME.fullmatch(app):
+            raise Misuse("app is 1 to 64 characters of a-z 0-9 . _ -")
+        runtime = cls(open_parts(root, app=app, **options))
+        runtime._guard.services.progress = progress
+        try:
+            for fn in tools:
+                runtime.register(fn)
+        except BaseException:
+            runtime.close()
+            raise
+        return runtime
+
+    def session(
+        self,
+        *,
+        principal: str,
+        workspace: str | os.PathLike[str] | None = None,
+        role: str | None = None,
+        profile: str | None = None,
+        plan_step: str | None = None,
+        run: str | None = None,
+        on_behalf_of: str | None = None,
+        surface: Surface = Surface.RUNTIME,
+        trace_id: str | None = None,
+    ) -> Session:
+        """Open the door for one caller.
+
+        Args:
+            principal: Who calls, as the host's authentication states it.
+            workspace: Id of a workspace, or the path of a folder, which is opened as one.
+            role: Role of the caller; absent, it restricts nothing.
+            profile: Profile of the caller; absent, it restricts nothing.
+            plan_step: Step of the caller's plan.
+            run: Groups calls whose effects add up for policy.
+            on_behalf_of: For whom the principal acts.
+            surface: Through which door the caller came.
+            trace_id: For correlation only.
+
+        Raises:
+            Refused: ``workspace_unavailable`` or ``wrong_workspace``.
+            WorkspaceInsideRoot: The workspace and the storage root overlap.
+        """
+        from holon_core.guard.results import check_fits
+
+        self._check_open()
+        texts = {
+            "principal": principal,
+            "role": role,
+            "profile": profile,
+            "plan_step": plan_step,
+            "run": run,
+            "on_behalf_of": on_behalf_of,
+            "trace_id": trace_id,
+        }
+        for what, text in texts.items():
+            check_fits(text, what)
+        if not isinstance(principal, str):
+            raise Misuse("principal is a text of 1 to 200 characters")
+        caller = CallerContext(
+            **texts,  # type: ignore[arg-type]
+            workspace=self._workspace(workspace),
+            surface=Surface(surface),
+        )
+        return Session(self._guard, caller, lambda: self._open)
+
+    def _workspace(self, workspace: str | os.PathLike[str] | None) -> str | None:
+        if workspace is None:
+            return None
+        if isinstance(workspace, str) and self.workspaces.find(workspace) is not None:
+            return workspace
+        if isinstance(workspace, str) and os.sep not in workspace and not Path(workspace).is_dir():
+            from holon_core.records.failure import failure
+
+            raise Refused(failure("wrong_workspace", f"no workspace {workspace}"))
+        return self.workspaces.open(workspace).id
+
+    def register(self, fn: Callable[..., Any], /, **options: Any) -> RuntimeToolDescriptor:
+        """Put a function behind the door, or replace the one of its id.
+
+        Args:
+            fn: A function, method, callable object or partial, sync or async.
+            options: As ``holon.tool`` takes them; they replace those of the decorator.
+
+        Returns:
+            The descriptor, with its digest. Its warnings are in ``tools.findings(id)``.
+
+        Raises:
+            Rejected: With every finding; nothing was registered.
+        """
+        self._check_open()
+        return self._parts.register(fn, options)
+
+    @property
+    def tools(self) -> Tools:
+        """What is in the catalogue."""
+        return self._parts.tools
+
+    @property
+    def approvals(self) -> Approvals:
+        """Approvals and held calls."""
+        return self._parts.approvals
+
+    @property
+    def evidence(self) -> Evidence:
+        """Evidence: read, verify, export."""
+        return self._parts.evidence
+
+    @property
+    def workspaces(self) -> Workspaces:
+        """Workspaces of this root."""
+        return self._guard.workspaces
+
+    @property
+    def plugins(self) -> Plugins:
+        """Plugins: active, quarantined, missing."""
+        return self._parts.plugins
+
+    @property
+    def config(self) -> Config:
+        """Settings in force, and where each comes from."""
+        return self._guard.config
+
+    def close(self) -> tuple[str, ...]:
+        """End what this runtime started; a second call does nothing.
+
+        Returns:
+            Names of threads that cannot be ended: tools that ignored their limit.
+        """
+        if not self._open:
+            return ()
+        self._open = False
+        return self._parts.close()
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Runtime:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.close)
+
+    def __del__(self) -> None:
+        if getattr(self, "_open", False) and self._parts.same_process():
+            warnings.warn(
+                f"{self!r} was not closed; use it as a context manager or call close()",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
+            self.close()
+
+    def __repr__(self) -> str:
+        state = "open" if self._open else "closed"
+        return f"<Runtime on {self._parts.root or 'memory'}, {state}>"
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise RuntimeNotOpen("this runtime was closed; open another")
+
+
+def default_root() -> Path:
+    """Return the storage root where none is given: ``HOLON_ROOT``, else the platform's."""
+    given = os.environ.get("HOLON_ROOT")
+    if given:
+        return Path(given)
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("holon", appauthor=False))

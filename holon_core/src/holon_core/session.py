@@ -1,0 +1,186 @@
+"""A session: the door as one caller sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import RuntimeNotOpen
+from holon_core.guard import call as guarded
+from holon_core.guard import rehearsal
+from holon_core.guard.attempt import Attempt
+from holon_core.guard.results import check_fits, record_refusal
+from holon_core.records.failure import failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from holon_core.guard.guard import Guard
+    from holon_core.records.approval import HeldCall
+    from holon_core.records.caller import CallerContext
+    from holon_core.records.result import Explanation, ToolResult
+
+
+class Session:
+    """Calls under one caller context. Made by ``Runtime.session``; light, and thread-safe.
+
+    A refusal or failure of a call is a value, ``ToolResult``; exceptions are for misuse.
+    """
+
+    def __init__(self, guard: Guard, caller: CallerContext, is_open: Callable[[], bool]) -> None:
+        self._guard = guard
+        self._is_open = is_open
+        self.caller = caller
+
+    def __repr__(self) -> str:
+        return f"<Session of {self.caller.principal} in {self.caller.workspace or 'no workspace'}>"
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | str | bytes | None = None,
+        *,
+        key: str | None = None,
+        definition: str | None = None,
+    ) -> ToolResult:
+        """Call a tool and wait for it; works in a script and beside a running event loop.
+
+        Args:
+            tool: Tool id, ``<source>/<capability>``.
+            arguments: A dict of JSON values, or JSON text, read strictly.
+            key: Idempotency key, 1 to 200 characters: the same key and payload run once.
+            definition: Digest of the definition that the caller means, where it is pinned.
+
+        Returns:
+            The result. ``held`` is set where the call waits for a person.
+
+        Raises:
+            Misuse: Called on the runtime's own loop thread (in an asynchronous tool).
+            RuntimeNotOpen: The runtime was closed.
+        """
+        attempt = self._attempt(tool, arguments, key=key, definition=definition)
+        self._guard.threads.refuse_on_loop()
+        return guarded.call(self._guard, attempt)
+
+    async def acall(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | str | bytes | None = None,
+        *,
+        key: str | None = None,
+        definition: str | None = None,
+    ) -> ToolResult:
+        """Call a tool without blocking the event loop; cancelling ends what it started.
+
+        Arguments, result and exceptions are those of ``call``.
+        """
+        attempt = self._attempt(tool, arguments, key=key, definition=definition)
+        return await guarded.acall(self._guard, attempt)
+
+    def dry_run(
+        self, tool: str, arguments: Mapping[str, Any] | str | bytes | None = None
+    ) -> ToolResult:
+        """Show the exact request that a call would make; nothing starts or is used up.
+
+        Returns:
+            A completed result whose output is the executor's preview; what would block the
+            call is in ``blocking_reasons``.
+        """
+        return rehearsal.dry_run(self._guard, self._attempt(tool, arguments, mode="dry_run"))
+
+    def explain(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | str | bytes | None = None,
+        *,
+        key: str | None = None,
+    ) -> Explanation:
+        """Walk the steps of a call and say which rule or gate answers what."""
+        attempt = self._attempt(tool, arguments, key=key, mode="explain")
+        return rehearsal.explain(self._guard, attempt)
+
+    def request_approval(
+        self, tool: str, arguments: Mapping[str, Any] | str | bytes | None = None
+    ) -> ToolResult:
+        """Ask for an approval of exactly this payload ahead of the call.
+
+        Returns:
+            A blocked result whose failure's details name the approval; nothing is held, and
+            the call itself runs once the approval is given. Where one covers it already, or
+            none is needed, that is said by ``failure`` being ``None``.
+        """
+        attempt = self._attempt(tool, arguments, mode="request")
+        return guarded.request(self._guard, attempt)
+
+    def release(self, call_id: str) -> ToolResult:
+        """Run a held call that was approved, on its stored payload and under its stored caller.
+
+        Every step is taken again; a policy that denies now still wins.
+        """
+        attempt, refused = self._release(call_id)
+        self._guard.threads.refuse_on_loop()
+        return refused or guarded.call(self._guard, attempt)
+
+    async def arelease(self, call_id: str) -> ToolResult:
+        """Release a held call without blocking the event loop; see ``release``."""
+        import asyncio
+
+        attempt, refused = await asyncio.to_thread(self._release, call_id)
+        return refused or await guarded.acall(self._guard, attempt)
+
+    def _release(self, call_id: str) -> tuple[Attempt, ToolResult | None]:
+        self._check_open()
+        held = self._guard.store.read(lambda tables: tables.held(call_id))
+        mine = held is not None and (held.caller.principal, held.caller.workspace) == (
+            self.caller.principal,
+            self.caller.workspace,
+        )
+        return release_attempt(
+            self._guard, held, allowed=mine, caller=self.caller, call_id=call_id
+        )
+
+    def _attempt(
+        self,
+        tool: str,
+        arguments: Any,
+        *,
+        key: str | None = None,
+        definition: str | None = None,
+        mode: str = "call",
+    ) -> Attempt:
+        self._check_open()
+        check_fits(tool, "a tool id", 400)
+        check_fits(key, "an idempotency key")
+        raw = {} if arguments is None else arguments
+        return Attempt(tool, raw, self.caller, mode=mode, pin=definition, key=key)
+
+    def _check_open(self) -> None:
+        if not self._is_open():
+            raise RuntimeNotOpen("this runtime was closed; open another")
+
+
+def release_attempt(
+    guard: Guard,
+    held: HeldCall | None,
+    *,
+    allowed: bool,
+    caller: CallerContext,
+    call_id: str,
+) -> tuple[Attempt, ToolResult | None]:
+    """Make the attempt that releases a held call, or the recorded refusal to do so."""
+    if held is None or not allowed:
+        attempt = Attempt("", {}, caller)
+        text = None if held is None else "held for another principal or workspace"
+        code = "not_held" if held is None else "not_allowed"
+        problem = failure(code, text, call=call_id[:200])
+        return attempt, record_refusal(guard, attempt, problem, wait=True)
+    return (
+        Attempt(
+            str(held.tool["id"]),
+            dict(held.arguments),
+            held.caller,
+            mode="release",
+            key=held.idempotency_key,
+            held=held,
+        ),
+        None,
+    )
