@@ -406,6 +406,24 @@ def test_an_explicit_input_schema_that_disagrees_with_the_function_is_a_finding(
     assert found == [f"/parameters/{name}" for name in ("token", "call", "extra", "second")]
 
 
+def test_open_keywords_do_not_open_what_the_host_fills():
+    """A schema cannot hand a secret's, an injected or a settled parameter to the caller."""
+
+    def function(*, call: Call, token: str, limit: int, **more: Any) -> None: ...
+
+    properties = {"call": {}, "token": {}, "limit": {}, "other": {}}
+    options = ToolOptions(
+        input_schema={"type": "object", "properties": properties},
+        secrets={"token": "env:TOKEN"},
+    )
+    found = errors(describe(functools.partial(function, limit=3), options))
+    assert [path for path, _ in found] == [
+        "/parameters/call",
+        "/parameters/token",
+        "/parameters/limit",
+    ]
+
+
 def test_an_explicit_schema_has_to_describe_an_object():
     """Arguments and outputs are objects, so their schemas are schemas of objects."""
     options = ToolOptions(input_schema={"type": "array"}, output_schema={"type": "string"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
 from typing import Any, get_args
 
@@ -119,13 +119,13 @@ def read_inputs(
 
 
 def _disagreements(
-    schema: Mapping[str, Any], callers: Sequence[Parameter], *, open_keywords: bool
+    schema: Mapping[str, Any], subject: Subject, callers: Sequence[Parameter], hosts: Set[str]
 ) -> Iterator[tuple[str, str]]:
     properties = schema.get("properties", {})
     required = schema.get("required", ())
     names = {each.name for each in callers}
-    for name in () if open_keywords else properties:
-        if name not in names:
+    for name in properties:
+        if name in hosts or (name not in names and not subject.open_keywords):
             yield name, "input_schema has this property, which is no parameter for the caller"
     for each in callers:
         if each.default is NOTHING and (each.name not in properties or each.name not in required):
@@ -148,6 +148,7 @@ def explicit_inputs(
         report.error("input_schema has to describe an object")
     _refuse_unnamed(subject, report, all_of_them=False)
     callers, injected = _callers(subject, secrets, report)
-    for name, problem in _disagreements(schema, callers, open_keywords=subject.open_keywords):
+    hosts = subject.settled | secrets.keys() | injected.keys()
+    for name, problem in _disagreements(schema, subject, callers, hosts):
         report.error(problem, _path(name))
     return Inputs(schema=schema, bind=dict, injected=injected)

@@ -40,6 +40,7 @@ class Subject:
     returns: Any = MISSING_HINT
     returns_problem: str | None = None
     open_keywords: bool = False
+    settled: frozenset[str] = frozenset()
     is_async: bool = False
     problems: tuple[str, ...] = ()
 
@@ -157,6 +158,7 @@ def read_subject(fn: Callable[..., Any]) -> Subject:
         returns=returns,
         returns_problem=problem,
         open_keywords=any(each.kind is inspect.Parameter.VAR_KEYWORD for each in given),
+        settled=settled,
         is_async=_is_async(fn),
         problems=_problems(fn, function, given[0] if given else None),
     )
