@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from holon_core.wire.values import normalise
-
-if TYPE_CHECKING:
-    from holon_core.wire.json_types import JsonValue
 
 # Wider than any single boundary: what is digested here was bounded where it came in.
 _MAX_BYTES = 64 * 1_048_576
 
 
-def canonical(value: JsonValue) -> bytes:
+def canonical(value: object) -> bytes:
     """Write the canonical bytes (RFC 8785) of a JSON value.
 
     Args:
@@ -28,7 +24,7 @@ def canonical(value: JsonValue) -> bytes:
     return normalise(value, max_bytes=_MAX_BYTES).canonical
 
 
-def digest(value: JsonValue, *, domain: str) -> str:
+def digest(value: object, *, domain: str) -> str:
     """Digest a JSON value for one purpose.
 
     Args:

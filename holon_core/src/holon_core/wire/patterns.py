@@ -1,0 +1,109 @@
+"""Regular expressions of schemas: which may cost too much, and their form for Python's engine."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import define
+
+_BACKTRACKING = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\\k")
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?(?:[:=!>]|<[=!]|P?<\w+>)|.", re.DOTALL)
+_QUANTIFIER = re.compile(r"([*+?]|\{(\d+)(,(\d*))?\})[?+]?")
+_CLASSES = {r"\d": "[0-9]", r"\D": "[^0-9]", r"\w": "[A-Za-z0-9_]", r"\W": "[^A-Za-z0-9_]"}
+_INNER = {r"\d": "0-9", r"\w": "A-Za-z0-9_"}
+
+# From here on a bounded repetition counts as an unbounded one.
+_MANY = 4
+
+
+@define
+class Shape:
+    """What of a pattern decides the cost of matching it by trying.
+
+    ``nested``: a repetition of something that can itself match in several ways, which may
+    take a time exponential in the text. ``repeats``: repetitions without a bound that matter.
+    """
+
+    nested: bool = False
+    repeats: int = 0
+    anchored: bool = False
+
+
+def needs_backtracking(pattern: str) -> bool:
+    """Tell whether a pattern looks around or back, which no linear engine can do."""
+    return _BACKTRACKING.search(pattern) is not None
+
+
+def shape(pattern: str) -> Shape:
+    """Read the shape of a pattern; on the safe side where it is unusual."""
+    found = Shape(anchored=pattern.startswith("^") and "|" not in pattern)
+    # For each open group: may what it matches vary?
+    varies = [False]
+    closed = False
+    at = 0
+    while at < len(pattern):
+        quantifier = _QUANTIFIER.match(pattern, at) if at else None
+        if quantifier is not None:
+            least, most = _bounds(quantifier)
+            found.nested |= closed and most >= _MANY
+            found.repeats += most >= _MANY and least != most
+            varies[-1] |= least != most
+            at, closed = quantifier.end(), False
+            continue
+        token = _TOKEN.match(pattern, at)
+        assert token is not None
+        closed = False
+        if token[0].startswith("("):
+            varies.append(False)
+        elif token[0] == ")" and len(varies) > 1:
+            closed = varies.pop()
+            varies[-1] |= closed
+        elif token[0] == "|":
+            varies[-1] = True
+        at = token.end()
+    return found
+
+
+def longest_text(pattern: str) -> int:
+    """Say how long a text Python's engine may be given: about 10 million steps at the worst."""
+    found = shape(pattern)
+    power = found.repeats + (not found.anchored)
+    return int(1e7 ** (1 / power)) if power else 10**7
+
+
+def for_python(pattern: str) -> str:
+    """Write an ECMA-262 pattern for Python's engine: ``$`` is the very end, digits are ASCII.
+
+    Raises:
+        ValueError: Python's engine has no such pattern.
+    """
+    text = "".join(_python_token(token[0]) for token in _TOKEN.finditer(pattern))
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _bounds(quantifier: re.Match[str]) -> tuple[int, int]:
+    endless = 10**6
+    symbol, least, upper, most = quantifier.groups()
+    if least is None:
+        return {"*": (0, endless), "+": (1, endless), "?": (0, 1)}[symbol]
+    if upper is None:
+        return int(least[:7]), int(least[:7])
+    return int(least[:7]), int(most[:7]) if most else endless
+
+
+def _python_token(token: str) -> str:
+    if token.startswith("[") and len(token) > 1:
+        return "[" + re.sub(r"\\.|[\[&~|]", _python_member, token[1:], flags=re.DOTALL)
+    if token.startswith("(?<") and token[3:4] not in ("=", "!"):
+        return "(?P<" + token[3:]
+    return r"\Z" if token == "$" else _CLASSES.get(token, token)
+
+
+def _python_member(found: re.Match[str]) -> str:
+    # Python warns of single characters that it may one day read as set operations.
+    text = found[0]
+    return _INNER.get(text, text) if len(text) > 1 else "\\" + text

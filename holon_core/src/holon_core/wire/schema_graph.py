@@ -1,0 +1,143 @@
+"""The graph of a schema document: its subschemas, and what refers to what."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+from attrs import Factory, define
+
+from holon_core.records.finding import Finding
+from holon_core.wire.dialects import Dialect, Place, subschemas
+from holon_core.wire.faults import pointer
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+@define(eq=False)
+class Node:
+    """One object schema of the document, its edges to others, and what its ``$ref`` means."""
+
+    path: tuple[str | int, ...]
+    schema: dict[str, Any]
+    base: str
+    edges: list[tuple[Place, Node]] = Factory(list)
+    refers: Node | None = None
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer of the schema in its document."""
+        return pointer(self.path)
+
+
+class SchemaGraph:
+    """All object schemas of one document and its local references; nothing is ever fetched.
+
+    ``problems`` holds a finding for each reference that leaves the document or points at
+    nothing; ``references`` counts those that are local. The document has to be a tree of its
+    own: no dict may stand in two places.
+    """
+
+    def __init__(self, document: Any, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.problems: list[Finding] = []
+        self.nodes: dict[int, Node] = {}
+        self._resources: dict[str, Node] = {}
+        self._anchors: dict[tuple[str, str], Node] = {}
+        self._dynamic: dict[str, list[Node]] = {}
+        self.references = 0
+        self._queue: deque[Node] = deque()
+        self.root = self._add((), document, "") if isinstance(document, dict) else None
+        if self.root is not None:
+            self._resources.setdefault("", self.root)
+        while self._queue:
+            self._link(self._queue.popleft())
+
+    def _add(self, path: tuple[str | int, ...], schema: dict[str, Any], base: str) -> Node:
+        node = Node(path, schema, base)
+        self.nodes[id(schema)] = node
+        self._queue.append(node)
+        self._name(node)
+        for step, inner, place in subschemas(schema, self.dialect):
+            if isinstance(inner, dict):
+                child = self._add(path + step, inner, node.base)
+                node.edges.append((place, child))
+        return node
+
+    def _name(self, node: Node) -> None:
+        schema, dialect = node.schema, self.dialect
+        alone = dialect.lone_ref and "$ref" in schema
+        own = schema.get(dialect.id_keyword)
+        if isinstance(own, str) and not alone:
+            uri, fragment = urldefrag(urljoin(node.base, own))
+            if own.startswith("#"):
+                self._anchors[node.base, fragment] = node
+            else:
+                node.base = uri
+                self._resources[uri] = node
+        if not node.path:
+            self._resources[node.base] = node
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            name = schema.get(keyword)
+            if keyword in dialect.keywords and isinstance(name, str):
+                self._anchors[node.base, name] = node
+                if keyword == "$dynamicAnchor":
+                    self._dynamic.setdefault(name, []).append(node)
+        if "$recursiveAnchor" in dialect.keywords and schema.get("$recursiveAnchor") is True:
+            self._dynamic.setdefault("", []).append(node)
+
+    def _link(self, node: Node) -> None:
+        for keyword in _REFERENCES:
+            reference = node.schema.get(keyword)
+            if keyword not in self.dialect.keywords or not isinstance(reference, str):
+                continue
+            target = self._resolve(node, keyword, reference)
+            if target is None:
+                continue
+            self.references += 1
+            if keyword == "$ref":
+                node.refers = target
+            # Which of its namesakes a dynamic reference means depends on the way to it.
+            dynamic = keyword != "$ref"
+            namesakes = self._dynamic.get(urldefrag(reference)[1], []) if dynamic else []
+            node.edges += [(Place.SAME, each) for each in dict.fromkeys([target, *namesakes])]
+
+    def _resolve(self, node: Node, keyword: str, reference: str) -> Node | None:
+        uri, fragment = urldefrag(urljoin(node.base, reference) if reference else node.base)
+        if reference.startswith("#"):
+            uri = node.base
+        resource = self._resources.get(uri)
+        if resource is None:
+            self._problem(node, keyword, "schema_remote_ref", "leaves its own document")
+            return None
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            target = self._anchors.get((uri, fragment))
+        else:
+            target = self._at(resource, fragment)
+        if target is None:
+            self._problem(node, keyword, "schema_invalid", "points at no schema")
+        return target
+
+    def _at(self, resource: Node, fragment: str) -> Node | None:
+        found: Any = resource.schema
+        path, base = resource.path, resource.base
+        for part in fragment.split("/")[1:]:
+            part = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+                found, path = found[int(part)], (*path, int(part))
+            elif isinstance(found, dict) and part in found:
+                found, path = found[part], (*path, part)
+            else:
+                return None
+            base = self.nodes[id(found)].base if id(found) in self.nodes else base
+        if isinstance(found, bool):
+            return self._add(path, {}, base)
+        if not isinstance(found, dict):
+            return None
+        return self.nodes.get(id(found)) or self._add(path, found, base)
+
+    def _problem(self, node: Node, keyword: str, code: str, what: str) -> None:
+        path = pointer((*node.path, keyword))
+        self.problems.append(Finding(code=code, message=f"the {keyword} {what}", path=path))
