@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, get_args
 
@@ -119,7 +119,7 @@ def read_inputs(
 
 
 def _disagreements(
-    schema: Mapping[str, Any], subject: Subject, callers: Sequence[Parameter], hosts: Set[str]
+    schema: Mapping[str, Any], subject: Subject, callers: Sequence[Parameter], hosts: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
     properties = schema.get("properties", {})
     required = schema.get("required", ())
