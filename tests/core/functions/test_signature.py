@@ -411,7 +411,7 @@ def test_open_keywords_do_not_open_what_the_host_fills():
 
     def function(*, call: Call, token: str, limit: int, **more: Any) -> None: ...
 
-    properties = {"call": {}, "token": {}, "limit": {}, "other": {}}
+    properties: dict[str, Any] = {"call": {}, "token": {}, "limit": {}, "other": {}}
     options = ToolOptions(
         input_schema={"type": "object", "properties": properties},
         secrets={"token": "env:TOKEN"},
