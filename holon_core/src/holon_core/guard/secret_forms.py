@@ -1,0 +1,181 @@
+"""The shapes in which a secret's value may turn up in output, and how each is found."""
+
+from __future__ import annotations
+
+import re
+
+MIN_CHARACTERS = 4
+
+# A line break may stand anywhere inside an occurrence: as it is, or as JSON writes it.
+NEWLINES = re.compile(rb"[\r\n]|\\[nr]")
+# Deleting these bytes everywhere undoes every such break, so a text holds a form at all only if
+# what is left of it holds what is left of the form. That makes one cheap look suffice.
+_DROPPED = b"\r\n\\nr"
+_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_BASE64_END = re.compile(rb"(?:[\r\n]|\\[nr])*[A-Za-z0-9+/_-]={0,2}")
+# What encoders leave as it is: everything else encoded, a path, encodeURIComponent, encodeURI.
+_URL_SAFE = ("", "/", "!'()*", "!'()*;:@&=+$,/?#")
+_URL_CODE = re.compile(r"%[0-9A-F]{2}")
+_HEAD = 64
+
+
+def compact(data: bytes) -> bytes:
+    """Delete all that may stand for a line break inside an occurrence."""
+    return data.translate(None, _DROPPED)
+
+
+def joined(data: bytes) -> bytes:
+    """Take the line breaks out of a form, those that appear by doing so included."""
+    while True:
+        shorter = NEWLINES.sub(b"", data)
+        if shorter == data:
+            return data
+        data = shorter
+
+
+class Form:
+    """One shape of one secret, without line breaks.
+
+    ``left`` and ``right`` say that a further base64 character on that side holds bits of it.
+    The search is linear: no byte of ``body`` can also begin a line break that is skipped, but
+    for its last, so nothing is tried twice.
+    """
+
+    __slots__ = ("_head", "body", "key", "left", "name", "right")
+
+    def __init__(self, name: str, body: bytes, *, left: bool = False, right: bool = False) -> None:
+        self.name, self.body, self.left, self.right = name, body, left, right
+        self.key = compact(body)
+        self._head: re.Pattern[bytes] | None = None
+
+    def spans(self, data: bytes) -> list[tuple[int, int]]:
+        """Find every occurrence: where it begins and where it ends."""
+        found = []
+        head, at = self._compiled(), 0
+        while match := head.search(data, at):
+            end, reached = walk(data, match.end(), self.body[_HEAD:])
+            if reached < len(self.body) - _HEAD:
+                at = match.start() + 1
+                continue
+            at = end
+            found.append(self._widened(data, match.start(), end))
+        return found
+
+    def _compiled(self) -> re.Pattern[bytes]:
+        # Made when first needed, and only of the head: a long key would take long to compile.
+        if self._head is None:
+            bytes_of = [self.body[i : i + 1] for i in range(min(len(self.body), _HEAD))]
+            self._head = re.compile(rb"(?:[\r\n]|\\[nr])*".join(map(re.escape, bytes_of)))
+        return self._head
+
+    def _widened(self, data: bytes, start: int, end: int) -> tuple[int, int]:
+        if self.left:
+            at = start
+            while at and (step := 1 if data[at - 1] in b"\r\n" else _escape_before(data, at)):
+                at -= step
+            if at and data[at - 1] in _BASE64:
+                start = at - 1
+        if self.right and (more := _BASE64_END.match(data, end)):
+            end = more.end()
+        return start, end
+
+
+def _escape_before(data: bytes, at: int) -> int:
+    return 2 if at > 1 and data[at - 2 : at] in (b"\\n", b"\\r") else 0
+
+
+def walk(data: bytes, at: int, body: bytes) -> tuple[int, int]:
+    """Follow a form through data, over line breaks.
+
+    Args:
+        data: Where to look.
+        at: The offset of the first byte to compare.
+        body: What should stand there.
+
+    Returns:
+        The offset behind the last byte that fits (the end of the data where it ends inside the
+        form), and how many bytes of ``body`` fit.
+    """
+    reached, last, size = 0, len(body) - 1, len(data)
+    while reached <= last:
+        start = at
+        while match := NEWLINES.match(data, at):
+            at = match.end()
+        if at < size and data[at] == body[reached]:
+            at += 1
+            reached += 1
+        elif reached == last and data[start : start + 1] == body[last:] == b"\\":
+            # The last byte is a backslash, which looked like the start of a line break.
+            return start + 1, reached + 1
+        else:
+            ended = at == size or (at == size - 1 and data[at] == 0x5C)
+            return (size if ended else start), reached
+    return at, reached
+
+
+def unusable(value: str) -> str | None:
+    """Say why a value can't be kept out of evidence, or ``None``.
+
+    Below four characters (line breaks not counted) every text would be full of it.
+    """
+    try:
+        raw = value.encode()
+    except UnicodeEncodeError:
+        return "it is not Unicode text"
+    if len(joined(raw).decode()) < MIN_CHARACTERS:
+        return f"it has fewer than {MIN_CHARACTERS} characters"
+    return None
+
+
+def forms_of(name: str, value: str) -> list[Form]:
+    """List the shapes of a value: raw, URL, JSON, HTML, hex and base64, each once.
+
+    Args:
+        name: What an occurrence is replaced with.
+        value: At least four characters; see ``unusable``.
+    """
+    import json
+
+    raw = value.encode()
+    texts = {value, *_url(value), *_html(value), raw.hex(), raw.hex().upper()}
+    for text in tuple(texts):
+        for ascii_only in (True, False):
+            quoted = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+            texts |= {quoted, quoted.replace("/", "\\/")}
+    forms = {(joined(text.encode()), False, False) for text in texts} | _base64(raw)
+    return [Form(name, body, left=left, right=right) for body, left, right in sorted(forms)]
+
+
+def _url(value: str) -> set[str]:
+    from urllib.parse import quote
+
+    texts = {quote(value, safe=safe) for safe in _URL_SAFE}
+    texts |= {text.replace("~", "%7E") for text in texts}
+    texts |= {text.replace("%20", "+") for text in texts}
+    return texts | {_URL_CODE.sub(lambda code: code[0].lower(), text) for text in texts}
+
+
+def _html(value: str) -> set[str]:
+    from html import escape
+
+    some, full = escape(value, quote=False), escape(value)
+    decimal = full.replace("&#x27;", "&#39;")
+    return {some, full, decimal, decimal.replace("&quot;", "&#34;")}
+
+
+def _base64(raw: bytes) -> set[tuple[bytes, bool, bool]]:
+    # The secret may begin at any of three offsets inside a longer payload. Characters that hold
+    # its bits alone are the same whatever stands around it; those at its ends are not.
+    from base64 import b64encode
+
+    forms = set()
+    for offset in range(3):
+        code = b64encode(bytes(offset) + raw)
+        bits = 8 * (offset + len(raw))
+        middle = code[(8 * offset + 5) // 6 : bits // 6]
+        partial = bits % 6 != 0
+        forms |= {(each, offset > 0, partial) for each in (middle, middle.translate(_URL_ALPHABET))}
+    return forms
+
+
+_URL_ALPHABET = bytes.maketrans(b"+/", b"-_")

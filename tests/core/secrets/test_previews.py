@@ -1,0 +1,172 @@
+"""Previews: redacted first, then cut on characters, then made safe for one line."""
+
+import hashlib
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holon_core.guard.redaction import Redactor, escape_controls, preview
+
+SECRET = "s3cr3t/Value+1="
+
+
+def redactor() -> Redactor:
+    made = Redactor()
+    made.register("api", SECRET)
+    return made
+
+
+def test_a_short_output_is_shown_whole() -> None:
+    """Nothing is cut, and the preview says so."""
+    shown = preview("wärts", redactor=redactor())
+
+    assert (shown.head, shown.tail, shown.truncated) == ("wärts", "", False)
+    assert shown.total_bytes == 6
+    assert shown.sha256 == hashlib.sha256("wärts".encode()).hexdigest()
+
+
+@pytest.mark.parametrize("character", ["ä", "語", "🚀"])
+def test_a_long_output_is_cut_between_characters_and_says_so(character: str) -> None:
+    """AB-EVIDENCE-007: 3 MB of multi-byte text."""
+    data = ("x" + character * (3_000_000 // len(character.encode()))).encode()
+
+    shown = preview(data, redactor=redactor(), limit_bytes=2048)
+
+    assert shown.truncated
+    assert shown.total_bytes == len(data)
+    assert shown.sha256 == hashlib.sha256(data).hexdigest()
+    assert set(shown.head) == {"x", character}
+    assert set(shown.tail) == {character}
+    assert 2040 <= len((shown.head + shown.tail).encode()) <= 2048
+
+
+def test_what_was_read_but_not_captured_is_counted() -> None:
+    """AB-EVIDENCE-007: the whole stream's size and digest, ends on character boundaries."""
+    data = "語".encode() * 1_000_000
+    digest = hashlib.sha256(data).hexdigest()
+
+    shown = preview(
+        data[:1000],
+        redactor=redactor(),
+        tail=data[-1000:],
+        total_bytes=len(data),
+        sha256=digest,
+    )
+
+    assert shown.truncated
+    assert (shown.total_bytes, shown.sha256) == (3_000_000, digest)
+    assert set(shown.head) == set(shown.tail) == {"語"}
+    assert len(shown.head) == len(shown.tail) == 333
+
+
+def test_without_a_captured_end_the_head_gets_all_the_room() -> None:
+    """The last bytes that were captured are not the last of the stream."""
+    shown = preview(b"a" * 900, redactor=redactor(), limit_bytes=100, total_bytes=5000, sha256="0")
+
+    assert (shown.head, shown.tail, shown.sha256) == ("a" * 100, "", "0")
+
+
+def test_head_and_tail_that_meet_are_one_text() -> None:
+    """AB-EVIDENCE-002: a secret over the border of two captured parts."""
+    data = f"before {SECRET} after".encode()
+
+    for cut in range(len(data)):
+        shown = preview(data[:cut], redactor=redactor(), tail=data[cut:], total_bytes=len(data))
+        assert shown.head == "before [redacted:api] after"
+
+
+@pytest.mark.parametrize("cut", range(7, 23))
+def test_a_secret_across_the_cut_of_the_preview_is_not_readable(cut: int) -> None:
+    """AB-EVIDENCE-002: the whole capture is redacted before the preview is cut."""
+    data = f"before {SECRET} after {'.' * 100}".encode()
+
+    shown = preview(data, redactor=redactor(), limit_bytes=2 * cut)
+
+    assert not any(SECRET[i : i + 4] in shown.head for i in range(len(SECRET) - 3))
+
+
+@pytest.mark.parametrize("cut", range(8, 22))
+def test_a_secret_across_the_end_of_the_capture_is_not_readable(cut: int) -> None:
+    """AB-EVIDENCE-002: neither of the two ends that were captured shows its half."""
+    data = f"before {SECRET} after".encode()
+
+    shown = preview(
+        data[:cut], redactor=redactor(), tail=data[cut:], total_bytes=len(data) + 1, sha256="0"
+    )
+
+    first, last = SECRET[: cut - 7], SECRET[cut - 7 :]
+    assert first not in shown.head or len(first) < 4
+    assert last not in shown.tail or len(last) < 4
+
+
+def test_bytes_that_are_no_text_are_shown_as_replacement_characters() -> None:
+    """A program may print anything."""
+    shown = preview(b"\xff\xfe ok \xe8\xaa", redactor=Redactor())
+
+    assert shown.head == "\ufffd\ufffd ok \ufffd"
+
+
+def test_nothing_is_kept_where_nothing_is_asked_for() -> None:
+    """Zero bytes keep the size and the digest only."""
+    shown = preview(b"abc", redactor=Redactor(), limit_bytes=0)
+
+    assert (shown.head, shown.tail, shown.total_bytes, shown.truncated) == ("", "", 3, True)
+
+
+def test_an_output_of_stray_continuation_bytes_is_cut_all_the_same() -> None:
+    """No more than three bytes belong to a character that was cut."""
+    shown = preview(b"\x80" * 100, redactor=Redactor(), limit_bytes=20)
+
+    assert shown.tail == "\ufffd" * 7
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 40))
+def test_a_cut_never_breaks_a_character(text: str, limit: int) -> None:
+    """Each end is a piece of the text, as long as the limit allows."""
+    shown = preview(text, redactor=Redactor(), limit_bytes=limit)
+
+    whole = escape_controls(text)
+    assert whole.startswith(shown.head)
+    assert whole.endswith(shown.tail)
+    assert shown.truncated is (len(text.encode()) > limit)
+
+
+def test_a_forged_line_stays_part_of_its_record() -> None:
+    """AB-EVIDENCE-003: line breaks and terminal commands are written visibly."""
+    text = "\n2030-01-01 APPROVED by admin\x1b[2K\x85\u2028\u2029\x7f\t\r\u202e\u2066\ufeff\ud800"
+
+    assert escape_controls(text) == (
+        "\\n2030-01-01 APPROVED by admin\\x1b[2K\\x85\\u2028\\u2029\\x7f\\t\\r"
+        "\\u202e\\u2066\\ufeff\\ud800"
+    )
+
+
+@given(st.text(st.characters()))
+def test_no_control_character_is_left(text: str) -> None:
+    """C0, C1, DEL, separators, writing direction: one line, read in order, writable as UTF-8."""
+    shown = escape_controls(text)
+
+    shown.encode()
+    assert len(shown.splitlines()) <= 1
+    assert not {unicodedata.category(c) for c in shown} & {"Cc", "Cs", "Zl", "Zp"}
+    assert not {unicodedata.bidirectional(c) for c in shown} & {
+        "LRE",
+        "RLE",
+        "LRO",
+        "RLO",
+        "PDF",
+        "LRI",
+        "RLI",
+        "FSI",
+        "PDI",
+    }
+    assert escape_controls(shown) == shown
+
+
+def test_ordinary_text_is_not_changed() -> None:
+    """Backslashes, emoji, accents and scripts written from right to left stay readable."""
+    text = "C:\\new é 語 🚀 שלום a\u200bb"
+
+    assert escape_controls(text) == text
