@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,7 +19,6 @@ CALL_ID = "HOLON_CALL_ID"
 SIGTERM = signal.SIGTERM
 # Windows has no signals: whatever is sent ends the process.
 SIGKILL: signal.Signals = getattr(signal, "SIGKILL", signal.SIGTERM)
-TRACEABLE = sys.platform == "linux" and Path("/proc/self/stat").exists()
 _ROUND_S = 0.002
 
 
@@ -30,6 +30,27 @@ class _Process:
     group: int
     session: int
     born: int
+
+
+class Leaders:
+    """The processes that this one has started and not reaped yet.
+
+    Held while one is started: so no look at the system meets a leader that is not listed, and
+    a marked process that is not listed belongs to nobody, even where this process adopts orphans.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew: a forked child has none of its parent's children."""
+        self.lock = threading.Lock()
+        self.pids: set[int] = set()
+
+
+LEADERS = Leaders()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=LEADERS.reset)
 
 
 class Family:
@@ -46,7 +67,7 @@ class Family:
     @property
     def marked(self) -> bool:
         """Whether descendants that left the group can be recognised."""
-        return TRACEABLE and self._mark is not None
+        return _traceable() and self._mark is not None
 
     def quiet(self) -> bool:
         """Whether no descendant can exist, told without looking at every process."""
@@ -54,7 +75,7 @@ class Family:
             # The last field is the number given last: nobody was started after the leader.
             return int(_content("/proc/loadavg").split()[4]) == self.leader
         except (OSError, ValueError, IndexError):
-            return not TRACEABLE
+            return not _traceable()
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the group, then each descendant that left it."""
@@ -81,12 +102,24 @@ class Family:
             time.sleep(_ROUND_S)
         return True
 
+    def reap(self) -> None:
+        """Take the dead off the system's list where this process had to adopt them."""
+        for pid in self.seen:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                continue
+
     def _living(self) -> list[_Process]:
-        found = [p for p in self._members(_table()) if p.alive] if TRACEABLE else []
+        if not _traceable():
+            return []
+        with LEADERS.lock:
+            table, leaders = _table(), LEADERS.pids - {self.leader}
+        found = [process for process in self._members(table, leaders) if process.alive]
         self.seen.update(process.pid for process in found)
         return found
 
-    def _members(self, table: dict[int, _Process]) -> list[_Process]:
+    def _members(self, table: dict[int, _Process], others: set[int]) -> list[_Process]:
         host = os.getpid()
         if self._born is None:
             self._born = table[self.leader].born if self.leader in table else 0
@@ -96,8 +129,7 @@ class Family:
         if not recycled:
             roots |= {p.pid for p in table.values() if self.leader in (p.group, p.session)}
         own = _with_descendants(roots, table)
-        # Another run of the same call has the same mark: its leader is the host's child as well.
-        others = {p.pid for p in table.values() if p.parent == host and p.pid != self.leader}
+        # Another run of the same call has the same mark.
         spared = _with_descendants(others, table) | own | {host}
         own |= {p.pid for p in table.values() if self._is_marked(p, spared, others)}
         return [table[pid] for pid in own - {self.leader, host} if pid in table]
@@ -136,6 +168,14 @@ def _signal_one(process: _Process, number: signal.Signals) -> None:
         return
     finally:
         os.close(handle)
+
+
+def _traceable() -> bool:
+    """Whether /proc shows this process's own world: not that of another PID namespace."""
+    try:
+        return sys.platform == "linux" and Path("/proc/self").readlink().name == str(os.getpid())
+    except OSError:
+        return False
 
 
 def _with_descendants(roots: set[int], table: dict[int, _Process]) -> set[int]:

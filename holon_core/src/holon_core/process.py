@@ -17,7 +17,7 @@ from holon_core._process_records import (
     ProcessOutcome,
     ProcessSpec,
 )
-from holon_core._process_tree import CALL_ID, SIGKILL, SIGTERM, Family, signal_group
+from holon_core._process_tree import CALL_ID, LEADERS, SIGKILL, SIGTERM, Family, signal_group
 
 if TYPE_CHECKING:
     import subprocess
@@ -99,7 +99,7 @@ class _Job:
         self._stdout = Capture(head_max=spec.max_stdout_bytes)
         self._stderr = Capture(head_max=spec.max_stderr_bytes - half, tail_max=half)
         self._io = _IO()
-        self._attached = False
+        self._attached = self._ended = False
         self._stopped_by: str | None = None
         self._may_survive = False
 
@@ -120,17 +120,19 @@ class _Job:
         stdin, stdout, stderr = io.child_ends
         # Made before it is started: an exception in between still finds the number to kill.
         self._popen: subprocess.Popen[bytes] = subprocess.Popen.__new__(subprocess.Popen)
-        self._popen.__init__(  # type: ignore[misc]
-            spec.argv,
-            cwd=spec.cwd,
-            env=child_environment(spec.env),
-            stdin=subprocess.DEVNULL if stdin is None else stdin,
-            stdout=stdout,
-            stderr=stderr,
-            close_fds=True,
-            **_OWN_GROUP,
-        )
-        self._family = Family(self._popen.pid, spec.env.get(CALL_ID))
+        with LEADERS.lock:
+            self._popen.__init__(  # type: ignore[misc]
+                spec.argv,
+                cwd=spec.cwd,
+                env=child_environment(spec.env),
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdout=stdout,
+                stderr=stderr,
+                close_fds=True,
+                **_OWN_GROUP,
+            )
+            self._family = Family(self._popen.pid, spec.env.get(CALL_ID))
+            LEADERS.pids.add(self._popen.pid)
         io.attach(self._popen.pid, spec.stdin or b"", self._popen.wait)
         self._attached = True
 
@@ -157,12 +159,14 @@ class _Job:
     @property
     def _running(self) -> bool:
         popen: Any = getattr(self, "_popen", None)
-        return getattr(popen, "pid", None) is not None and popen.returncode is None
+        started = getattr(popen, "pid", None) is not None and popen.returncode is None
+        return started and not self._ended
 
     def _abandon(self) -> None:
         """End a process of which nothing but its number was learnt before an exception came."""
         signal_group(self._popen.pid, SIGKILL)
         self._popen.kill()
+        LEADERS.pids.discard(self._popen.pid)
         self._popen.wait()
 
     def _watch(self) -> ProcessCause:
@@ -202,9 +206,12 @@ class _Job:
         self._drain()
         unseen = forced and not self._family.marked
         self._may_survive = not gone or unseen or self._io.held
+        LEADERS.pids.discard(self._family.leader)
         if self._io.exited:
             self._io.reap()
             self._popen.returncode = 0
+        self._family.reap()
+        self._ended = True
 
     def _await_exit(self) -> None:
         until = time.monotonic() + _GONE_S

@@ -113,7 +113,10 @@ def answer(host: Callable[..., subprocess.Popen[str]]) -> Callable[..., Any]:
 
     def ask(script: str, **changed: Any) -> Any:
         with host(script, **changed) as started:
-            printed, _ = started.communicate(timeout=60)
+            try:
+                printed, _ = started.communicate(timeout=60)
+            finally:
+                started.kill()
             assert started.returncode == 0
             return json.loads(printed)
 

@@ -230,7 +230,7 @@ def test_a_tree_that_keeps_growing_is_ended(python: Make, left_over: LeftOver) -
         import os, time
         for depth in range(4):
             os.fork()
-        if os.getpid() % 3 == 0:
+        if os.getpid() % 3 == 0 and os.getpid() != os.getsid(0):
             os.setsid()
         for _ in range(400):
             if os.fork() == 0:
@@ -313,6 +313,32 @@ def test_a_lost_status_still_ends_the_descendants(answer: Ask, left_over: LeftOv
 
 
 @linux
+def test_a_host_that_adopts_orphans_ends_and_reaps_them(answer: Ask, left_over: LeftOver) -> None:
+    """A first process of a container gets every orphan as its own child."""
+    told = answer(
+        """
+        import ctypes
+        from concurrent.futures import ThreadPoolExecutor
+        set_child_subreaper = 36
+        assert ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0) == 0
+        script = "setsid sh -c 'setsid sleep 60 & sleep 60' & sleep 60 & sleep 0.3; exit 0"
+        with ThreadPoolExecutor() as pool:
+            beside = pool.submit(run, spec("/bin/sh", "-c", "sleep 2; exit 9"))
+            outcome = run(spec("/bin/sh", "-c", script))
+            other = beside.result()
+        try:
+            children = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            children = None
+        print(json.dumps([outcome.cause, outcome.descendants_killed, other.exit_code, children]))
+        """
+    )
+
+    assert told == ["exited", 4, 9, None]
+    assert left_over() == []
+
+
+@linux
 def test_fifty_runs_at_once_leave_nothing_in_the_host(answer: Ask, left_over: LeftOver) -> None:
     """No descriptor, thread or zombie stays, whether the runs end, hang, fail or are cancelled."""
     told = answer(
@@ -367,6 +393,33 @@ def test_running_out_of_descriptors_is_a_failed_start(answer: Ask) -> None:
     )
 
     assert told == ["spawn_failed", 0]
+
+
+@linux
+def test_a_forked_host_runs_programs_of_its_own(answer: Ask) -> None:
+    """Whatever its parent was starting at that moment."""
+    told = answer(
+        """
+        import warnings
+        warnings.simplefilter("ignore")
+        run(spec("/bin/true"))  # a fork in the middle of an import would leave that locked
+        done = threading.Event()
+        def busy():
+            while not done.is_set():
+                run(spec("/bin/true"))
+        threading.Thread(target=busy).start()
+        seen = []
+        for _ in range(30):
+            pid = os.fork()
+            if pid == 0:
+                os._exit(run(spec("/bin/sh", "-c", "sleep 0.01 & exit 7")).exit_code)
+            seen.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        done.set()
+        print(json.dumps(seen))
+        """
+    )
+
+    assert told == [7] * 30
 
 
 @posix
