@@ -24,7 +24,7 @@ def conditions(value: Any, path: Path, findings: Findings) -> Mapping[str, Condi
         findings.add(path, "is empty; leave it out to match calls with any arguments")
         return None
     made = {key: _condition(key, item, (*path, key), findings) for key, item in table.items()}
-    return {key: condition for key, condition in made.items() if condition is not None}
+    return {key: condition for key, condition in made.items() if condition is not None} or None
 
 
 _CONDITION: dict[str, Check] = {
@@ -94,12 +94,13 @@ def _rule(value: Any, path: Path, findings: Findings, *, origin: str) -> Rule | 
 
 
 def _condition(key: str, value: Any, path: Path, findings: Findings) -> Condition | None:
+    before = len(findings.found)
     try:
         argument_path(key)
     except ValueError as error:
         findings.add(path, str(error))
     fields = _fields(value, _CONDITION, path, findings)
-    if fields is None or len(fields) < len(value):
+    if fields is None or len(findings.found) > before:
         return None
     try:
         return Condition(**fields)

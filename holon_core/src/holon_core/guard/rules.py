@@ -50,7 +50,7 @@ class CompiledRule:
         return (
             (self._id is None or self._id(tool.id))
             and (self._lane is None or self._lane(tool.lane))
-            and (rule.posture is None or rule.posture is request.posture)
+            and (rule.posture is None or rule.posture == request.posture)
             and _effects_match(rule.decision, rule.effects, tool.effects)
             and _effects_match(rule.decision, rule.effects_used, request.effects_used)
             and all(

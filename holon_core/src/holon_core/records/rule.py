@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 
 from attrs import Attribute, asdict, field, frozen
+from attrs.converters import optional
 
 from holon_core.records.words import Decision, Effect, Posture
 
@@ -46,6 +47,10 @@ class Condition:
             glob(self.matches)
 
 
+def _effects(words: Iterable[str]) -> tuple[Effect, ...]:
+    return tuple(Effect(word) for word in words)
+
+
 def _some_argument(
     rule: Rule, attribute: Attribute[Mapping[str, Condition] | None], value: object
 ) -> None:
@@ -75,17 +80,17 @@ class Rule:
     """
 
     name: str = ""
-    decision: Decision
+    decision: Decision = field(converter=Decision)
     id: str = "*"
     lane: str | None = None
-    effects: tuple[Effect, ...] | None = None
+    effects: tuple[Effect, ...] | None = field(default=None, converter=optional(_effects))
     role: str | None = None
     profile: str | None = None
     plan_step: str | None = None
     principal: str | None = None
     workspace: str | None = None
-    posture: Posture | None = None
-    effects_used: tuple[Effect, ...] | None = None
+    posture: Posture | None = field(default=None, converter=optional(Posture))
+    effects_used: tuple[Effect, ...] | None = field(default=None, converter=optional(_effects))
     arguments: Mapping[str, Condition] | None = field(default=None, validator=_some_argument)
     reason: str = ""
     origin: str = ""
@@ -110,6 +115,10 @@ def glob(pattern: str) -> Callable[[str], bool]:
     """
     if WILDCARDS.isdisjoint(pattern):
         return pattern.__eq__
+    # Pythons differ on a range that runs backwards: an error, or a class of nothing.
+    for chars in re.findall(r"\[!?(\]?[^\]]*)\]", pattern):
+        if any(low > high for low, high in re.findall("(.)-(.)", chars, re.DOTALL)):
+            raise ValueError(f"not a usable glob: the range [{chars}] runs backwards")
     try:
         match = re.compile(translate(pattern)).match
     except re.error as error:
