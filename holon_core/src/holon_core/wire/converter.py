@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
@@ -63,11 +63,11 @@ def structure(data: object, cls: type[T]) -> T:
     Raises:
         Rejected: With a finding ``record_invalid`` for each fault, and its JSON pointer.
     """
-    from cattrs.errors import BaseValidationError
+    from cattrs.errors import CattrsError
 
     try:
         return _converter().structure(data, cls)
-    except (BaseValidationError, _Unfit, _Several) as error:
+    except (CattrsError, _Unfit, _Several) as error:
         findings = [
             Finding(code="record_invalid", message=message, path=pointer(path))
             for path, message in _faults(error, ())
@@ -87,14 +87,11 @@ def _converter() -> Converter:
     made = Converter(
         forbid_extra_keys=True, unstruct_collection_overrides={AbstractSet: sorted, Sequence: list}
     )
-    # By class as well: a word is a string, too, and what is said of strings would win.
-    for base in (str, int, Enum):
-        made.register_unstructure_hook(base, _plain)
-    for scalar in (str, int, bool):
-        made.register_structure_hook_func(_is(scalar), _scalar(scalar))
-    made.register_structure_hook_func(_is(float), _number)
-    made.register_structure_hook_func(_is_class(PurePath, bytes), _no_json)
-    made.register_structure_hook_func(_is_class(Enum), _member)
+    # By class: what cattrs itself says of these by class would win over any predicate.
+    for worded in (str, int, Enum):
+        made.register_unstructure_hook(worded, _plain)
+    for base in (str, int, float, bool, bytes, Path, PurePath, Enum):
+        made.register_structure_hook(base, _leaf)
     made.register_structure_hook_factory(_is_union, lambda kind: _union(made, kind))
     made.register_structure_hook_factory(_is_made_of(Sequence, tuple), lambda k: _items(made, k))
     made.register_structure_hook_factory(
@@ -103,14 +100,6 @@ def _converter() -> Converter:
     made.register_structure_hook_factory(_is_made_of(Mapping), lambda kind: _entries(made, kind))
     made.register_structure_hook_factory(_is_record, lambda kind: _fields(made, kind))
     return made
-
-
-def _is(wanted: type) -> Callable[[Any], bool]:
-    return lambda kind: kind is wanted
-
-
-def _is_class(*bases: type) -> Callable[[Any], bool]:
-    return lambda kind: isinstance(kind, type) and issubclass(kind, bases)
 
 
 def _is_made_of(*bases: type) -> Callable[[Any], bool]:
@@ -134,25 +123,18 @@ def _want(value: object, kind: type) -> None:
         raise _Unfit(f"{_WORDS[kind]} is wanted")
 
 
-def _scalar(kind: type) -> Hook:
-    def scalar(value: Any, _: Any) -> Any:
-        _want(value, kind)
+def _leaf(value: Any, kind: Any) -> Any:
+    if type(value) is kind and kind in _WORDS:
         return value
-
-    return scalar
-
-
-def _number(value: Any, _: Any) -> float:
-    if type(value) is not int:
-        _want(value, float)
-    return float(value)
+    if kind is float and type(value) is int:
+        return float(value)
+    # Subclasses come here as well, and most of all words, which are strings.
+    if issubclass(kind, Enum):
+        return _member(value, kind)
+    raise _Unfit(f"{_WORDS[kind]} is wanted" if kind in _WORDS else "has no form in JSON")
 
 
-def _no_json(_: Any, kind: Any) -> Any:
-    raise _Unfit(f"{kind.__name__} has no form in JSON")
-
-
-def _member(value: Any, kind: Any) -> Any:
+def _member(value: Any, kind: type[Enum]) -> Any:
     for member in kind:
         if type(value) is type(member.value) and value == member.value:
             return member
@@ -241,14 +223,14 @@ def _fields(converter: Converter, kind: Any) -> Hook:
 def _each(
     converter: Converter, parts: Iterable[tuple[Part, Any, Any]]
 ) -> tuple[list[Any], list[tuple[Part, Exception]]]:
-    from cattrs.errors import BaseValidationError
+    from cattrs.errors import CattrsError
 
     made: list[Any] = []
     faults: list[tuple[Part, Exception]] = []
     for step, value, kind in parts:
         try:
             made.append(converter.structure(value, kind))
-        except (BaseValidationError, _Unfit, _Several) as fault:
+        except (CattrsError, _Unfit, _Several) as fault:
             faults.append((step, fault))
     return made, faults
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
     from holon_core.wire.dialects import Dialect
+    from holon_core.wire.schema_graph import Node
 
 # Empty: a reference that is not in the document is never looked for.
 _REGISTRY: Registry[Any] = Registry()
@@ -54,7 +55,7 @@ class PythonEngine:
         for problem in graph.problems:
             raise EngineRefused(problem.message, problem.path)
         for node in graph.nodes.values():
-            _prepare(node.schema)
+            _prepare(node, dialect)
         return _PythonCompiled(kind(prepared, registry=_REGISTRY, format_checker=_CHECKER))
 
 
@@ -71,7 +72,8 @@ class _PythonCompiled:
 
 
 def _kind(dialect: Dialect) -> type[Validator]:
-    return validators.validator_for({"$schema": dialect.uri})
+    kind: type[Validator] = validators.validator_for({"$schema": dialect.uri})
+    return kind
 
 
 def _checker() -> FormatChecker:
@@ -85,13 +87,25 @@ def _on_strings(check: Callable[[str], bool]) -> Callable[[object], bool]:
     return lambda value: not isinstance(value, str) or check(value)
 
 
-def _prepare(schema: dict[str, Any]) -> None:
-    """Put the patterns of one schema into the form that Python's engine understands."""
-    if isinstance(schema.get("pattern"), str):
-        schema["pattern"] = for_python(schema["pattern"])
-    if isinstance(schema.get("patternProperties"), dict):
-        held = schema["patternProperties"]
-        schema["patternProperties"] = {for_python(name): inner for name, inner in held.items()}
+def _prepare(node: Node, dialect: Dialect) -> None:
+    """Put one schema into the form that Python's engine understands in full."""
+    schema = node.schema
+    try:
+        if "pattern" in schema:
+            schema["pattern"] = for_python(schema["pattern"])
+        held = schema.get("patternProperties")
+        if held is not None:
+            schema["patternProperties"] = {for_python(name): held[name] for name in held}
+    except ValueError as error:
+        raise EngineRefused(f"not a usable pattern: {error}", node.pointer) from None
+    if "dependencies" in schema and "dependentSchemas" in dialect.keywords:
+        schema["allOf"] = [*schema.get("allOf", ()), _split(schema["dependencies"])]
+
+
+def _split(dependencies: dict[str, Any]) -> dict[str, Any]:
+    names = {key: held for key, held in dependencies.items() if isinstance(held, list)}
+    schemas = {key: held for key, held in dependencies.items() if key not in names}
+    return {"dependentRequired": names, "dependentSchemas": schemas}
 
 
 def _reported(errors: Iterable[ValidationError]) -> list[SchemaError]:

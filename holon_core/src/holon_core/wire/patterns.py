@@ -7,10 +7,16 @@ import re
 from attrs import define
 
 _BACKTRACKING = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\\k")
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?(?:[:=!>]|<[=!]|P?<\w+>)|.", re.DOTALL)
+_TOKEN = re.compile(
+    r"\\c[A-Za-z]|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?(?:[:=!>]|<[=!]|P?<\w+>)|.", re.DOTALL
+)
+_MEMBER = re.compile(r"\\c[A-Za-z]|\\.|[\[&~|]", re.DOTALL)
 _QUANTIFIER = re.compile(r"([*+?]|\{(\d+)(,(\d*))?\})[?+]?")
-_CLASSES = {r"\d": "[0-9]", r"\D": "[^0-9]", r"\w": "[A-Za-z0-9_]", r"\W": "[^A-Za-z0-9_]"}
-_INNER = {r"\d": "0-9", r"\w": "A-Za-z0-9_"}
+_SPACE = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_INNER = {r"\d": "0-9", r"\w": "A-Za-z0-9_", r"\s": _SPACE}
+_CLASSES = {f"\\{name[1]}": f"[{held}]" for name, held in _INNER.items()} | {
+    f"\\{name[1].upper()}": f"[^{held}]" for name, held in _INNER.items()
+}
 
 # From here on a bounded repetition counts as an unbounded one.
 _MANY = 4
@@ -97,13 +103,17 @@ def _bounds(quantifier: re.Match[str]) -> tuple[int, int]:
 
 def _python_token(token: str) -> str:
     if token.startswith("[") and len(token) > 1:
-        return "[" + re.sub(r"\\.|[\[&~|]", _python_member, token[1:], flags=re.DOTALL)
+        return "[" + _MEMBER.sub(_python_member, token[1:])
     if token.startswith("(?<") and token[3:4] not in ("=", "!"):
         return "(?P<" + token[3:]
-    return r"\Z" if token == "$" else _CLASSES.get(token, token)
+    return r"\Z" if token == "$" else _CLASSES.get(token) or _control(token)
 
 
 def _python_member(found: re.Match[str]) -> str:
     # Python warns of single characters that it may one day read as set operations.
     text = found[0]
-    return _INNER.get(text, text) if len(text) > 1 else "\\" + text
+    return _INNER.get(text) or _control(text) if len(text) > 1 else "\\" + text
+
+
+def _control(token: str) -> str:
+    return f"\\x{ord(token[2]) % 32:02x}" if token.startswith(r"\c") and token[2:] else token

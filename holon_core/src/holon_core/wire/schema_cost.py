@@ -97,9 +97,13 @@ def _paths(graph: SchemaGraph, weight: dict[Node, int]) -> tuple[int, int]:
 
 
 def _own_paths(node: Node, members: set[Node], paths: dict[Node, int]) -> int:
-    outside = [(place, paths[target]) for place, target in node.edges if target not in members]
+    outside = [
+        (place, paths[target])
+        for place, target in node.edges
+        if place is not Place.NOTHING and target not in members
+    ]
     one = max((count for place, count in outside if place is Place.ONE), default=0)
-    return 1 + one + sum(count for place, count in outside if place in _ADDING)
+    return 1 + one + sum(count for place, count in outside if place is not Place.ONE)
 
 
 def _branching(members: set[Node]) -> int:
@@ -116,9 +120,6 @@ def _branching(members: set[Node]) -> int:
         return counts[node]
 
     return max(map(count, members))
-
-
-_ADDING = (Place.SAME, Place.SOME)
 
 
 def _ring(group: list[Node]) -> list[Node]:

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from holon_core.wire.dialects import LATEST, dialect_of
-from holon_core.wire.engine import SchemaError, engine
+from holon_core.wire.dialects import dialect_of
+from holon_core.wire.engine import EngineRefused, SchemaError, engine
 from holon_core.wire.patterns import longest_text
 from holon_core.wire.schema_cost import cost, measure
 from holon_core.wire.schema_graph import SchemaGraph
@@ -37,7 +37,9 @@ class SchemaValidator:
     """
 
     def __init__(self, schema: Any, *, engine: Engine) -> None:
-        dialect = dialect_of(schema) or LATEST
+        dialect = dialect_of(schema)
+        if dialect is None:
+            raise EngineRefused("unknown dialect", "/$schema")
         graph = SchemaGraph(schema, dialect)
         self._engine = engine
         self._cost = cost(graph)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holon_core.records.finding import Finding
 from holon_core.records.words import Severity
-from holon_core.wire.dialects import ALL_KEYWORDS, ANNOTATIONS
+from holon_core.wire.dialects import ALL_KEYWORDS, ANNOTATIONS, dialect_of
 from holon_core.wire.faults import pointer, shown
 from holon_core.wire.formats import ASSERTED
 
@@ -26,7 +26,7 @@ def lint(graph: SchemaGraph) -> list[Finding]:
     for node in graph.nodes.values():
         found += _keywords(node, graph.dialect)
         found += _formats(node)
-        found += _dialect(node)
+        found += _dialect(node, graph.dialect)
     return found
 
 
@@ -60,12 +60,11 @@ def _formats(node: Node) -> Iterator[Finding]:
         yield _warning("schema_format_unchecked", text, pointer((*node.path, "format")))
 
 
-def _dialect(node: Node) -> Iterator[Finding]:
-    if node.path and "$schema" in node.schema:
+def _dialect(node: Node, dialect: Dialect) -> Iterator[Finding]:
+    if "$schema" in node.schema and dialect_of(node.schema) is not dialect:
+        path = pointer((*node.path, "$schema"))
         text = "a document has one dialect, declared at its top"
-        yield Finding(
-            code="schema_unsupported", message=text, path=pointer((*node.path, "$schema"))
-        )
+        yield Finding(code="schema_unsupported", message=text, path=path)
 
 
 def _warning(code: str, message: str, path: str) -> Finding:
