@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holon_core.catalogue.catalogue import Catalogue
 from holon_core.clock import Clock, SystemClock
-from holon_core.config import load, load_workspace
+from holon_core.config import WorkspaceConfigs, load
 from holon_core.errors import StoreError
 from holon_core.guard import recovery
 from holon_core.guard.approvals import Approvals
@@ -113,7 +113,7 @@ def open_parts(
     clock = clock or SystemClock()
     if root is not None:
         root = _make_root(root)
-    settings = load(root, os.environ, config or {})
+    settings = load(root, os.environ, overrides=config or {})
     store = SqliteStore(
         None if root is None else root / "holon.db", journal=settings.store_journal
     )
@@ -177,7 +177,7 @@ def _assemble(
     policy = PolicyEngine(
         rules=settings.rules,
         plugin_policies=[_named(offer) for offer in offered.policies],
-        workspace_config=lambda wid: load_workspace(Path(workspaces.read(wid).root_path)),
+        workspace_config=WorkspaceConfigs(lambda wid: Path(workspaces.read(wid).root_path)),
         missing_guards=facet.missing_guards,
     )
     providers = builtin_providers(None if root is None else root / "secrets")

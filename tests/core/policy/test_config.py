@@ -98,7 +98,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
     assert config.rules == (rule,)
     assert config.required_plugins == ("acme-policy",)
     assert config.plugins == ("holon-mcp", "acme-policy")
-    assert (config.journal, config.approval_ttl_s, config.key_ttl_s) == ("rollback", 3600, 60)
+    assert (config.store_journal, config.approval_ttl_s, config.key_ttl_s) == ("rollback", 3600, 60)
     assert config.retention_days == 30
     assert config.secrets == {"github": "env:GITHUB_TOKEN"}
     assert config.limits == Limits(timeout_s=5.0, max_output_bytes=1000)

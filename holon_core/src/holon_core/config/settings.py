@@ -50,7 +50,7 @@ class Config:
     rules: tuple[Rule, ...] = ()
     required_plugins: tuple[str, ...] = ()
     plugins: tuple[str, ...] | None = None
-    journal: Journal = Journal.WAL
+    store_journal: Journal = Journal.WAL
     approval_ttl_s: int = _DAY_S
     key_ttl_s: int = _DAY_S
     retention_days: int | None = None
@@ -186,7 +186,7 @@ def load(
         rules=values["rules"],
         required_plugins=values["required_plugins"],
         plugins=values["plugins"],
-        journal=values["store.journal"],
+        store_journal=values["store.journal"],
         approval_ttl_s=values["approval_ttl_s"],
         key_ttl_s=values["key_ttl_s"],
         retention_days=values["retention_days"],
