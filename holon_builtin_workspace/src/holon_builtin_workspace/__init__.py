@@ -1,0 +1,1 @@
+"""The workspace lane of Holon: glob, grep, list and read inside one folder."""
