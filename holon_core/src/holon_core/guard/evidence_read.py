@@ -1,0 +1,263 @@
+"""Reading evidence: records, heads, verification, erasing payloads, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from holon_core.errors import JsonRefused, Misuse, Refused
+from holon_core.guard import bundle, verify
+from holon_core.guard.evidence import RUNTIME_CHAIN
+from holon_core.guard.redaction import escape_controls
+from holon_core.records.evidence import EvidenceHead, EvidenceRecord, Verification
+from holon_core.records.failure import failure
+from holon_core.store.evidence_tables import genesis
+from holon_core.wire.strict_json import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from holon_core.guard.services import Progress
+    from holon_core.store.evidence_tables import Row
+    from holon_core.store.protocol import Store, Tables
+    from holon_core.wire.json_types import JsonValue
+
+MAX_LIMIT = 1000
+PREVIEW_CHARS = 200
+# Records per change while an index grows or payloads are erased: callers wait no longer for it.
+BATCH = 5000
+_END = 2**62
+
+
+class Evidence:
+    """The evidence of a store, as its readers see it.
+
+    ``workspace`` is a workspace's id everywhere; ``None`` means calls without a workspace.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def list(
+        self, *, workspace: str | None, after: int = 0, limit: int = 50, newest: bool = False
+    ) -> tuple[EvidenceRecord, ...]:
+        """Return records of one chain by position, which is the order they were written in.
+
+        Args:
+            workspace: Whose chain.
+            after: The last position seen in this listing; 0 begins it.
+            limit: How many at most, 1 to 1000.
+            newest: Newest first.
+
+        Raises:
+            Misuse: ``after`` or ``limit`` is out of bounds.
+        """
+        _check_page(after, limit)
+        chain = chain_of(workspace)
+
+        def rows(tables: Tables) -> list[Row]:
+            if newest:
+                return tables.records_before(chain, before=after or _END, limit=limit)
+            return tables.records(chain, after=after, limit=limit)
+
+        return tuple(map(to_record, self._store.read(rows)))
+
+    def records_with_state(
+        self, *, workspace: str | None, after: int = 0, limit: int = 50
+    ) -> tuple[EvidenceRecord, ...]:
+        """Return records as ``list`` does, each marked by a verification of the whole chain.
+
+        The first record that does not fit, and all after it, are ``verified=False``; what they
+        hold can still be read.
+        """
+        records = self.list(workspace=workspace, after=after, limit=limit)
+        found = self.verify(workspace)
+        good = found.records if found.bad_seq is None else found.bad_seq - 1
+        return tuple(evolve(record, verified=record.seq <= good) for record in records)
+
+    def read(self, call_id: str) -> tuple[EvidenceRecord, ...]:
+        """Return the records of one call in order; none where the call is unknown."""
+        self._index_calls()
+        return tuple(map(to_record, self._store.read(lambda tables: tables.records_of(call_id))))
+
+    def head(self, workspace: str | None) -> EvidenceHead:
+        """Return where a chain ends; position 0 where it has no record yet."""
+        chain = chain_of(workspace)
+        end = self._store.read(lambda tables: tables.head(chain))
+        seq, last = (0, genesis(chain)) if end is None else end
+        return EvidenceHead(chain=chain, seq=seq, hash=last)
+
+    def heads(self) -> tuple[EvidenceHead, ...]:
+        """Return where each chain ends, by chain."""
+        ends = self._store.read(lambda tables: tables.heads())
+        return tuple(EvidenceHead(chain=chain, seq=seq, hash=last) for chain, seq, last in ends)
+
+    def verify(
+        self,
+        workspace: str | None,
+        *,
+        head: EvidenceHead | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Verification:
+        """Verify a chain, also beside live writers; see ``verify.verify_chain``."""
+        return verify.verify_chain(
+            self._store, chain_of(workspace), head=head, progress=progress
+        )
+
+    def erase(
+        self,
+        workspace: str | None,
+        *,
+        before_unix_seconds: int | None = None,
+        call_id: str | None = None,
+    ) -> int:
+        """Erase payloads by age or by call; the records stay and the chain still verifies.
+
+        Args:
+            workspace: Whose chain.
+            before_unix_seconds: Payloads of records written before this time.
+            call_id: Payloads of this call.
+
+        Returns:
+            How many payloads were erased.
+
+        Raises:
+            Misuse: Neither or both of time and call are given.
+        """
+        chain = chain_of(workspace)
+        if call_id is not None and before_unix_seconds is None:
+            return self._erase_call(chain, call_id)
+        if before_unix_seconds is None or call_id is not None:
+            raise Misuse("erase by before_unix_seconds or by call_id: give exactly one")
+        return self._erase_before(chain, before_unix_seconds)
+
+    def export(
+        self, path: Path | str, *, workspace: str | None, after: int = 0, replace: bool = False
+    ) -> EvidenceHead:
+        """Write a chain, or what came after a position, to a bundle that verifies offline.
+
+        Args:
+            path: The file, made readable by its owner alone.
+            workspace: Whose chain.
+            after: The last position that an earlier bundle holds; 0 writes the whole chain.
+            replace: Write over a file that is there.
+
+        Returns:
+            The head that the bundle ends with.
+
+        Raises:
+            Misuse: ``after`` is negative.
+            Refused: ``arguments_invalid`` where the file is there or cannot be written, or the
+                chain has no position ``after``.
+
+        Source: docs/evidence.md, "Bundles".
+        """
+        _check_page(after, 1)
+        head = self.head(workspace)
+        previous = self._hash_at(head.chain, after)
+        bundle.write(Path(path), self._lines(head, after, previous), replace=replace)
+        return head
+
+    def _lines(
+        self, head: EvidenceHead, after: int, previous: str
+    ) -> Iterator[dict[str, JsonValue]]:
+        yield bundle.header(head.chain, first=after + 1, previous=previous)
+        yield from map(
+            bundle.record, verify.rows(self._store, head.chain, after=after, to=head.seq)
+        )
+        yield bundle.tail(head)
+
+    def _hash_at(self, chain: str, seq: int) -> str:
+        if seq == 0:
+            return genesis(chain)
+        rows = self._store.read(
+            lambda tables: tables.records(chain, after=seq - 1, limit=1, to=seq)
+        )
+        if not rows:
+            raise Refused(failure("arguments_invalid", f"chain {chain} has no record {seq}"))
+        return rows[0].hash
+
+    def _index_calls(self) -> None:
+        def stale(tables: Tables) -> list[tuple[str, int]]:
+            ends = tables.heads()
+            return [(c, seq) for c, seq, _ in ends if tables.cursor("calls", c) < seq]
+
+        for chain, seq in self._store.read(stale):
+
+            def more(tables: Tables, chain: str = chain, seq: int = seq) -> bool:
+                behind = tables.cursor("calls", chain) < seq
+                return behind and tables.index_calls(chain, limit=BATCH)
+
+            while self._store.transact(more):
+                pass
+
+    def _erase_call(self, chain: str, call_id: str) -> int:
+        self._index_calls()
+
+        def erase(tables: Tables) -> int:
+            seqs = [row.seq for row in tables.records_of(call_id) if row.chain == chain]
+            return sum(tables.erase_payload(chain, seq) for seq in seqs)
+
+        return self._store.transact(erase, full=True)
+
+    def _erase_before(self, chain: str, at: int) -> int:
+        end = self._store.read(lambda tables: tables.head(chain))
+        total = 0
+        for after in range(0, 0 if end is None else end[0], BATCH):
+
+            def erase(tables: Tables, after: int = after) -> int:
+                return tables.erase_payloads_before(chain, at, after=after, to=after + BATCH)
+
+            total += self._store.transact(erase, full=True)
+        return total
+
+
+def chain_of(workspace: str | None) -> str:
+    """Return the name of a workspace's chain."""
+    return RUNTIME_CHAIN if workspace is None else workspace
+
+
+def to_record(row: Row) -> EvidenceRecord:
+    """Return a row as readers see it; what tampering left unreadable in it is empty."""
+    body = _json(row.body)
+    return EvidenceRecord(
+        chain=_printable(row.chain),
+        seq=row.seq,
+        call_id=_printable(row.call),
+        kind=_printable(row.kind),
+        created_at_unix_seconds=row.at,
+        body=body if isinstance(body, dict) else {},
+        hash=_printable(row.hash),
+        payload=_json(row.payload),
+        preview=preview(row.payload),
+    )
+
+
+def preview(payload: bytes | None) -> str:
+    """Return the beginning of a payload in one line of at most 200 characters."""
+    if not isinstance(payload, bytes):
+        return ""
+    # A character takes at most four bytes; one more shows that something was left out.
+    text = payload[: PREVIEW_CHARS * 4 + 4].decode(errors="replace")
+    shown = escape_controls(text[: PREVIEW_CHARS + 1])
+    return shown if len(shown) <= PREVIEW_CHARS else shown[: PREVIEW_CHARS - 1] + "…"
+
+
+def _json(data: Any) -> JsonValue:
+    if not isinstance(data, bytes):
+        return None
+    try:
+        return parse(data, max_bytes=bundle.MAX_LINE_BYTES)
+    except JsonRefused:
+        return None
+
+
+def _printable(text: Any) -> str:
+    return str(text).encode(errors="backslashreplace").decode()
+
+
+def _check_page(after: int, limit: int) -> None:
+    if after < 0 or not 1 <= limit <= MAX_LIMIT:
+        raise Misuse(f"after is 0 or more and limit 1 to {MAX_LIMIT}, not {after} and {limit}")
