@@ -148,8 +148,10 @@ class Session:
         mode: str = "call",
     ) -> Attempt:
         self._check_open()
-        check_fits(tool, "a tool id", 400)
-        check_fits(key, "an idempotency key")
+        if self._guard.catalogue.get(tool) is None:
+            check_fits(tool, "a tool id", 400)
+        if key is not None:
+            check_fits(key, "an idempotency key")
         raw = {} if arguments is None else arguments
         return Attempt(tool, raw, self.caller, mode=mode, pin=definition, key=key)
 

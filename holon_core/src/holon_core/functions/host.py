@@ -10,7 +10,7 @@ from attrs import evolve
 from holon_core.catalogue.catalogue import Entry
 from holon_core.errors import Rejected
 from holon_core.functions.decorator import ToolOptions, options_of
-from holon_core.functions.inputs import ArgumentRefused
+from holon_core.functions.codec import ArgumentRefused
 from holon_core.functions.signature import FunctionShape, describe
 from holon_core.guard.execute import failed
 from holon_core.ids import capability_id, id_problem
@@ -107,6 +107,10 @@ def entry_of(
     inputs = check_schema(shape.input_schema, role="input")
     outputs = check_schema(shape.output_schema, role="output")
     findings += inputs.findings + outputs.findings
+    if options.isolation == "process":
+        from holon_core.functions.isolated import isolation_findings
+
+        findings += isolation_findings(fn, shape)
     if has_errors(findings):
         raise Rejected(tool_id, findings)
     tool = _descriptor(tool_id, shape, options, inputs.schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from holon_core.cancel import CancelToken
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from holon_core.records.workspace import Workspace
 
 
+_LOCK = threading.Lock()
+
+
 class Refusal(Exception):
     """Ends an attempt before execution; never leaves the guard."""
 
@@ -35,38 +39,22 @@ class Attempt:
     nothing else), ``edit`` (hold in any case), ``dry_run`` or ``explain``.
     """
 
-    __slots__ = (
-        "approval_id",
-        "arguments",
-        "call_id",
-        "caller",
-        "cancel",
-        "canonical",
-        "chain",
-        "effects_used",
-        "entry",
-        "fingerprint",
-        "held",
-        "key",
-        "mode",
-        "pin",
-        "posture",
-        "preview",
-        "raw",
-        "revision",
-        "self_approved",
-        "seqs",
-        "started",
-        "tool_id",
-        "verdict",
-        "workspace",
-    )
-
     entry: Entry
     arguments: dict[str, Any]
-    canonical: bytes
     posture: Posture
     verdict: PolicyOutcome
+    canonical = b""
+    # What most attempts never change stands on the class: making one is on the path of each call.
+    chain = "_runtime"
+    started = 0.0
+    revision = 0
+    self_approved = False
+    approval_id: str | None = None
+    fingerprint: str | None = None
+    preview: Mapping[str, Any] | None = None
+    workspace: Workspace | None = None
+    effects_used: frozenset[Effect] = frozenset()
+    _cancel: CancelToken | None = None
 
     def __init__(
         self,
@@ -87,15 +75,13 @@ class Attempt:
         self.key = key
         self.held = held
         self.call_id = held.call_id if held is not None and mode == "release" else new_id("c")
-        self.chain = "_runtime"
-        self.canonical = b""
-        self.cancel = CancelToken()
-        self.effects_used: frozenset[Effect] = frozenset()
-        self.fingerprint: str | None = None
-        self.preview: Mapping[str, Any] | None = None
-        self.approval_id: str | None = None
-        self.self_approved = False
         self.seqs: list[int] = []
-        self.revision = 0
-        self.started = 0.0
-        self.workspace: Workspace | None = None
+
+    @property
+    def cancel(self) -> CancelToken:
+        """The token that ends what runs for this call; made when first asked for."""
+        if self._cancel is None:
+            with _LOCK:
+                if self._cancel is None:
+                    self._cancel = CancelToken()
+        return self._cancel

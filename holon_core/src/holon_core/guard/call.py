@@ -154,15 +154,21 @@ def decide(guard: Guard, attempt: Attempt) -> None:
     """Step 5: ask every policy; the strictest answer wins and none that is missing allows."""
     run = attempt.caller.run
     if run is not None:
-        used = guard.store.read(lambda tables: tables.run_effects(run))
-        attempt.effects_used = frozenset(map(Effect, used))
-    verdict = guard.policy.decide(
+        before = guard.store.read(lambda tables: tables.run_effects(run))
+        attempt.effects_used = frozenset(map(Effect, before))
+    tool, caller, posture, used = (
+        attempt.entry.tool,
+        attempt.caller,
+        attempt.posture,
+        attempt.effects_used,
+    )
+    verdict = guard.policy.recall(tool, caller, posture, used) or guard.policy.decide(
         PolicyRequest(
-            tool=attempt.entry.tool,
-            caller=attempt.caller,
+            tool=tool,
+            caller=caller,
             arguments=attempt.arguments,
-            posture=attempt.posture,
-            effects_used=attempt.effects_used,
+            posture=posture,
+            effects_used=used,
         )
     )
     attempt.verdict = verdict
@@ -287,18 +293,28 @@ def _refuse_in(
 
 
 def _accepted(guard: Guard, attempt: Attempt) -> Draft:
-    recorder = guard.recorder
-    fields = common_fields(guard, attempt)
-    fields["host"] = recorder.host_fragment()
+    recorder, entry = guard.recorder, attempt.entry
+    payload = recorder.safe_payload(attempt.arguments, attempt.canonical, entry.input_marks)
+    if attempt.fingerprint is None:
+        # Neither approval nor key: but for time, call and payload the record is the same each time.
+        return recorder.quick(
+            attempt,
+            "accepted",
+            lambda: _accepted_fields(guard, attempt),
+            payload=payload,
+            depends_on=(entry, attempt.caller, attempt.verdict),
+        )
+    fields = _accepted_fields(guard, attempt)
     if attempt.approval_id is not None:
         fields["approval"] = quote(attempt.approval_id)
         fields["self_approved"] = "true" if attempt.self_approved else "false"
     if attempt.key is not None:
         fields["idempotency_key"] = quote(recorder.safe_text(attempt.key))
-    payload = recorder.safe_payload(
-        attempt.arguments, attempt.canonical, attempt.entry.input_marks
-    )
     return recorder.draft(attempt.chain, attempt.call_id, "accepted", fields, payload=payload)
+
+
+def _accepted_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
+    return {**common_fields(guard, attempt), "host": guard.recorder.host_fragment()}
 
 
 def _accept(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from holon_core.errors import JsonRefused, StoreError, StructuredFailureKind
 from holon_core.guard import idempotency
 from holon_core.guard.evidence import encode
@@ -50,27 +48,26 @@ def close(
     attempt = call._attempt
     checked = _check(guard, attempt, outcome)
     draft = _draft(guard, call, outcome, checked)
-    result = _result(attempt, checked)
     returned = type(outcome) is ExecutorOutcome and (
         checked.status is Status.BLOCKED or not outcome.started
     )
 
     def work(tables: Tables) -> int | None:
-        return _close_in(attempt, tables, draft, result, returned)
+        return _close_in(attempt, tables, draft, checked, returned=returned)
 
     try:
         seq = guard.store.transact(work, wait=wait)
     except StoreError as error:
-        return _not_closed(attempt, result, error.message)
+        return _not_closed(attempt, checked, error.message)
     if seq is None:
-        return _not_closed(attempt, result, "the call is not open any more")
+        return _not_closed(attempt, checked, "the call is not open any more")
     guard.pump.notify()
     attempt.seqs.append(seq)
-    return evolve(result, evidence_refs=refs(attempt))
+    return _result(attempt, checked)
 
 
 def _close_in(
-    attempt: Attempt, tables: Tables, draft: Draft, result: ToolResult, returned: bool
+    attempt: Attempt, tables: Tables, draft: Draft, checked: _Checked, *, returned: bool
 ) -> int | None:
     if not tables.close_call(attempt.call_id):
         return None
@@ -81,7 +78,7 @@ def _close_in(
         if returned:
             tables.free_key(key, attempt.call_id)
         else:
-            packed = idempotency.pack(result)
+            packed = idempotency.pack(_result(attempt, checked))
             tables.finish_key(key, attempt.call_id, state="done", result=packed)
     return draft.append(tables)
 
@@ -137,23 +134,31 @@ def _draft(
     guard: Guard, call: SealedCall, outcome: ExecutorOutcome, checked: _Checked
 ) -> Draft:
     attempt, recorder = call._attempt, guard.recorder
-    took_ms = max(0.0, guard.clock.monotonic() - attempt.started) * 1000
-    fields = {"duration_ms": str(int(took_ms)), "tool": attempt.entry.fragment}
-    if checked.problem is not None:
-        fields["failure"] = failure_fragment(guard, checked.problem)
-    drafts = list(call._drafts)
-    if type(outcome) is ExecutorOutcome:
-        drafts += outcome.evidence
-    if drafts:
-        fields["from_tool"] = _from_tool(guard, drafts)
-    payload = None
+    took_ms = int(max(0.0, guard.clock.monotonic() - attempt.started) * 1000)
+    kind, payload = checked.status.value, None
+    drafts = call._drafts
+    if type(outcome) is ExecutorOutcome and outcome.evidence:
+        drafts = [*drafts, *outcome.evidence]
     if checked.canonical is not None:
         payload = recorder.safe_payload(
             checked.output, checked.canonical, attempt.entry.output_marks
         )
     if guard.redactor.active and checked.output is not None:
         checked.output = guard.redactor.value(checked.output)
-    kind = checked.status.value
+    if checked.problem is None and payload is not None and not drafts:
+        return recorder.quick(
+            attempt,
+            kind,
+            lambda: {"tool": attempt.entry.fragment},
+            payload=payload,
+            depends_on=(attempt.entry,),
+            duration_ms=took_ms,
+        )
+    fields = {"duration_ms": str(took_ms), "tool": attempt.entry.fragment}
+    if checked.problem is not None:
+        fields["failure"] = failure_fragment(guard, checked.problem)
+    if drafts:
+        fields["from_tool"] = _from_tool(guard, drafts)
     return recorder.draft(attempt.chain, attempt.call_id, kind, fields, payload=payload)
 
 
@@ -175,21 +180,22 @@ def _result(attempt: Attempt, checked: _Checked) -> ToolResult:
         output=checked.output if status is Status.COMPLETED else None,
         failure=problem,
         blocking_reasons=(blocking_of(problem),) if problem and status is Status.BLOCKED else (),
+        evidence_refs=refs(attempt),
         call_id=attempt.call_id,
         self_approved=attempt.self_approved,
     )
 
 
-def _not_closed(attempt: Attempt, result: ToolResult, why: str) -> ToolResult:
+def _not_closed(attempt: Attempt, checked: _Checked, why: str) -> ToolResult:
     """Answer a call that ran though its end could not be recorded; never a silent success."""
     problem = failure(
-        "evidence_not_closed", f"it ran, but {why}", started=True, ended=result.status.value
+        "evidence_not_closed", f"it ran, but {why}", started=True, ended=checked.status.value
     )
-    return evolve(
-        result,
+    return ToolResult(
         status=Status.FAILED,
-        output=result.output,
+        output=checked.output if checked.status is Status.COMPLETED else None,
         failure=problem,
-        blocking_reasons=(),
         evidence_refs=refs(attempt),
+        call_id=attempt.call_id,
+        self_approved=attempt.self_approved,
     )

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from holon_core.store.evidence_tables import content_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holon_core.clock import Clock
+    from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
     from holon_core.guard.schema_marks import Marks
     from holon_core.records.caller import CallerContext
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 RUNTIME_CHAIN = "_runtime"
 MAX_PAYLOAD_BYTES = 64 * 1024
-PREVIEW_BYTES = 2048
+MAX_TEMPLATES = 4096
 
 
 def compose(fields: dict[str, str]) -> str:
@@ -74,6 +77,7 @@ class Recorder:
         self._host = compose({name: quote(value) for name, value in host.items()})
         self._latest = 0
         self._callers: dict[CallerContext, str] = {}
+        self._templates: dict[tuple[object, ...], tuple[tuple[object, ...], str]] = {}
 
     def caller(self, caller: CallerContext) -> str:
         """Return a caller's fragment, encoded once."""
@@ -105,9 +109,66 @@ class Recorder:
         else:
             self._latest = at
         if payload is not None:
-            fields["payload"] = f'{{"bytes":{len(payload)},"sha256":"{sha256(payload).hexdigest()}"}}'
+            fields["payload"] = _payload_fragment(payload)
         body = compose(fields).encode()
         return Draft(chain, call, kind=kind, at=at, body=body, payload=payload)
+
+    def quick(
+        self,
+        attempt: Attempt,
+        kind: str,
+        fields: Callable[[], dict[str, str]],
+        *,
+        payload: bytes,
+        depends_on: tuple[object, ...],
+        duration_ms: int | None = None,
+    ) -> Draft:
+        """Make a record that but for time, call, duration and payload was made before.
+
+        Args:
+            attempt: Whose record.
+            kind: What happened.
+            fields: Makes the encoded fields that stay the same, called when not known yet.
+            payload: Already safe to keep.
+            depends_on: What the fields depend on, compared by identity.
+            duration_ms: Of the execution, where there was one.
+        """
+        at = int(self._clock.now())
+        key = (kind, *map(id, depends_on))
+        known = self._templates.get(key)
+        if known is None or at < self._latest:
+            made = fields()
+            self._keep(key, depends_on, kind, dict(made), timed=duration_ms is not None)
+            if duration_ms is not None:
+                made["duration_ms"] = str(duration_ms)
+            return self.draft(attempt.chain, attempt.call_id, kind, made, payload=payload)
+        self._latest = at
+        about = _payload_fragment(payload)
+        if duration_ms is None:
+            text = known[1] % (at, attempt.call_id, about)
+        else:
+            text = known[1] % (at, attempt.call_id, duration_ms, about)
+        return Draft(
+            attempt.chain, attempt.call_id, kind=kind, at=at, body=text.encode(), payload=payload
+        )
+
+    def _keep(
+        self,
+        key: tuple[object, ...],
+        depends_on: tuple[object, ...],
+        kind: str,
+        fields: dict[str, str],
+        *,
+        timed: bool,
+    ) -> None:
+        if len(self._templates) >= MAX_TEMPLATES:
+            self._templates.clear()
+        fields = {name: text.replace("%", "%%") for name, text in fields.items()}
+        fields.update(at="%d", call='"%s"', kind=f'"{kind}"', payload="%s", v="1")
+        if timed:
+            fields["duration_ms"] = "%d"
+        # What it depends on is kept beside it, so that no id is used again while it is known.
+        self._templates[key] = (depends_on, compose(fields))
 
     def host_fragment(self) -> str:
         """Return what records say of their writer."""
@@ -141,6 +202,10 @@ class Recorder:
         """Return a text for people, redacted and then bounded."""
         text = self._redactor.text(text) if self._redactor.active else text
         return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _payload_fragment(payload: bytes) -> str:
+    return f'{{"bytes":{len(payload)},"sha256":"{sha256(payload).hexdigest()}"}}'
 
 
 def encode(value: Any) -> bytes:

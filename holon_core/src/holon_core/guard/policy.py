@@ -10,10 +10,11 @@ from attrs import field, frozen
 
 from holon_core.guard.panel import NamedPolicy, PolicyPanel
 from holon_core.guard.rules import CompiledRule, compile_rules
+from holon_core.records.caller import CallerContext
 from holon_core.records.policy import PolicyRequest, Verdict
 from holon_core.records.rule import Rule
 from holon_core.records.tool import RuntimeToolDescriptor
-from holon_core.records.words import EFFECT_ORDER, ApprovalRequirement, Decision, Effect
+from holon_core.records.words import EFFECT_ORDER, ApprovalRequirement, Decision, Effect, Posture
 
 if TYPE_CHECKING:
     from holon_core.config import WorkspaceConfig
@@ -98,7 +99,7 @@ class PolicyEngine:
         if missing := self._missing_guards():
             return _guards_missing(missing)
         workspace = self._rules_of(request.caller.workspace)
-        key = self._memo_key(request)
+        key = self._memo_key(request.tool, request.caller, request.posture, request.effects_used)
         if key is not None and (outcome := self._remembered(key, workspace)) is not None:
             return outcome
         trail, depends_on_arguments = self._walk(request, workspace)
@@ -106,6 +107,22 @@ class PolicyEngine:
         if key is not None and not depends_on_arguments:
             self._remember(key, workspace, outcome)
         return outcome
+
+    def recall(
+        self,
+        tool: RuntimeToolDescriptor,
+        caller: CallerContext,
+        posture: Posture,
+        effects_used: frozenset[Effect],
+    ) -> PolicyOutcome | None:
+        """Return what ``decide`` would say where that is known without the arguments.
+
+        It spares the common call the making of a request.
+        """
+        key = self._memo_key(tool, caller, posture, effects_used)
+        if key is None or self._missing_guards():
+            return None
+        return self._remembered(key, self._rules_of(caller.workspace))
 
     def close(self) -> tuple[str, ...]:
         """End the guard thread; return the names of threads that could not be ended."""
@@ -152,8 +169,13 @@ class PolicyEngine:
         self._workspaces[workspace] = fresh
         return fresh
 
-    def _memo_key(self, request: PolicyRequest) -> tuple[Any, ...] | None:
-        tool, caller = request.tool, request.caller
+    def _memo_key(
+        self,
+        tool: RuntimeToolDescriptor,
+        caller: CallerContext,
+        posture: Posture,
+        effects_used: frozenset[Effect],
+    ) -> tuple[Any, ...] | None:
         if self._panel is not None or not tool.digest:
             return None
         return (
@@ -163,8 +185,8 @@ class PolicyEngine:
             caller.role,
             caller.profile,
             caller.plan_step,
-            request.posture,
-            request.effects_used,
+            posture,
+            effects_used,
         )
 
     def _remembered(

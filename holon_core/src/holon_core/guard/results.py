@@ -45,7 +45,7 @@ def refused(attempt: Attempt, problem: StructuredFailure, *, held: bool = False)
 
 def refs(attempt: Attempt) -> tuple[EvidenceRef, ...]:
     """Point at the records that an attempt has left."""
-    return tuple([EvidenceRef(chain=attempt.chain, seq=seq) for seq in attempt.seqs])
+    return tuple([EvidenceRef(attempt.chain, seq) for seq in attempt.seqs])
 
 
 def failure_fragment(guard: Guard, problem: StructuredFailure) -> str:

@@ -41,6 +41,11 @@ class ApprovalRecord:
     self_approved: bool = False
     used_by: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        from holon_core.render import approval_html
+
+        return approval_html(self)
+
 
 @frozen(kw_only=True)
 class HeldCall:
@@ -61,3 +66,8 @@ class HeldCall:
     held_at_unix_seconds: int
     replaced_by: str | None = None
     flags: tuple[Mapping[str, Any], ...] = field(factory=tuple)
+
+    def _repr_html_(self) -> str:
+        from holon_core.render import held_call_html
+
+        return held_call_html(self)

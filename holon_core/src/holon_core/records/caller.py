@@ -5,7 +5,8 @@ from attrs import frozen
 from holon_core.records.words import Surface
 
 
-@frozen(kw_only=True)
+# The hash is kept: the same caller is looked up on each of its calls.
+@frozen(kw_only=True, cache_hash=True)
 class CallerContext:
     """The caller of one session.
 

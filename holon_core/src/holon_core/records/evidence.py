@@ -29,6 +29,11 @@ class EvidenceRecord:
     preview: str = ""
     verified: bool | None = None
 
+    def _repr_html_(self) -> str:
+        from holon_core.render import evidence_html
+
+        return evidence_html((self,))
+
 
 @frozen(kw_only=True)
 class EvidenceHead:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
@@ -11,9 +11,8 @@ from holon_core.records.failure import BlockingReason, StructuredFailure
 from holon_core.records.words import Status
 
 
-@frozen(kw_only=True)
-class EvidenceRef:
-    """Points at one evidence record."""
+class EvidenceRef(NamedTuple):
+    """Points at one evidence record. A tuple: each call makes two of them."""
 
     chain: str
     seq: int
@@ -65,3 +64,8 @@ class Explanation:
     tool: str
     outcome: str
     steps: tuple[ExplainStep, ...]
+
+    def _repr_html_(self) -> str:
+        from holon_core.render import explanation_html
+
+        return explanation_html(self)

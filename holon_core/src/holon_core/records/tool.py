@@ -121,3 +121,8 @@ class RuntimeToolDescriptor:
     def with_digest(self, digest: str) -> RuntimeToolDescriptor:
         """Return the same tool carrying the digest of its definition."""
         return evolve(self, digest=digest)
+
+    def _repr_html_(self) -> str:
+        from holon_core.render import tool_html
+
+        return tool_html(self)

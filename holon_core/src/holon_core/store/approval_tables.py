@@ -6,6 +6,8 @@ import json
 import sqlite3
 from typing import Any, NamedTuple
 
+from attrs import fields
+
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState, Surface
@@ -79,10 +81,13 @@ def _approval_row(a: ApprovalRecord) -> tuple[Any, ...]:
     )
 
 
+_CALLER_FIELDS = tuple(field.name for field in fields(CallerContext))
+
+
 def caller_json(caller: CallerContext) -> dict[str, Any]:
     """Return a caller as plain JSON, absent fields left out."""
-    fields = {name: getattr(caller, name) for name in CallerContext.__slots__ if name[0] != "_"}
-    return {name: str(value) for name, value in fields.items() if value is not None}
+    given = {name: getattr(caller, name) for name in _CALLER_FIELDS}
+    return {name: str(value) for name, value in given.items() if value is not None}
 
 
 def caller_from(data: dict[str, Any]) -> CallerContext:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 GENESIS_DOMAIN = b"holon-evidence-chain/1\0"
 RECORD_DOMAIN = b"holon-evidence-record/1\0"
 LINK_DOMAIN = "holon-evidence-link/1\0"
+
+
+# A chain's number is above these bits of a stored position: a million chains of a trillion each.
+CHAIN_SHIFT = 40
+MAX_SEQ = (1 << CHAIN_SHIFT) - 1
+_NO_CHAIN = 1 << 22
+COLUMNS = "seq, call, kind, at, body, hash, payload"
+
+# Number, position, hash and catalogue revision of a chain's head.
+_Head = tuple[int, int, str, int]
 
 
 class CatalogueMoved(Exception):
@@ -52,6 +62,10 @@ def link(previous: str, seq: int, content_hash: str) -> str:
     return hashlib.sha256(f"{LINK_DOMAIN}{previous}:{seq}:{content_hash}".encode()).hexdigest()
 
 
+def _row(chain: str, base: int, row: tuple[Any, ...]) -> Row:
+    return Row(chain, row[0] - base, *row[1:])
+
+
 class EvidenceTables:
     """Statements of the evidence log, inside a transaction or a read."""
 
@@ -59,7 +73,7 @@ class EvidenceTables:
         self._connection = connection
         self._sql = connection.execute
         # What this connection committed last; a conditional update tells when it is stale.
-        self._heads: dict[str, tuple[int, str, int]] = {}
+        self._heads: dict[str, _Head] = {}
 
     def forget(self) -> None:
         """Drop cached heads, after a rollback."""
@@ -97,10 +111,10 @@ class EvidenceTables:
         """
         head = self._heads.get(chain) or self._load_head(chain)
         while True:
-            seq, previous, rev = head
+            number, seq, previous, rev = head
             if revision is not None and rev != revision:
                 head = self._load_head(chain)
-                if head[2] != revision:
+                if head[3] != revision:
                     raise CatalogueMoved
                 continue
             new = link(previous, seq + 1, content_hash)
@@ -111,24 +125,31 @@ class EvidenceTables:
             if moved.rowcount == 1:
                 break
             head = self._load_head(chain)
-        self._heads[chain] = (seq + 1, new, rev)
+        self._heads[chain] = (number, seq + 1, new, rev)
         self._sql(
-            "insert into evidence values(?,?,?,?,?,?,?,?)",
-            (chain, seq + 1, call, kind, at, body, new, payload),
+            "insert into evidence values(?,?,?,?,?,?,?)",
+            (number << CHAIN_SHIFT | seq + 1, call, kind, at, body, new, payload),
         )
         return seq + 1
 
-    def _load_head(self, chain: str) -> tuple[int, str, int]:
+    def _load_head(self, chain: str) -> _Head:
         key = "h:" + chain
-        row = self._sql("select seq, hash, rev from live where key=?", (key,)).fetchone()
+        row = self._sql("select number, seq, hash, rev from live where key=?", (key,)).fetchone()
         if row is None:
-            row = (0, genesis(chain), self.revision())
+            number = self._sql("select max(number) from live where key glob 'h:*'").fetchone()[0]
+            number = 0 if number is None else number + 1
+            row = (number, 0, genesis(chain), self.revision())
             self._sql(
-                "insert into live(key, chain, seq, hash, at, rev) values(?,?,?,?,0,?)",
+                "insert into live(key, chain, number, seq, hash, at, rev) values(?,?,?,?,?,0,?)",
                 (key, chain, *row),
             )
         self._heads[chain] = row
         return row  # type: ignore[no-any-return]
+
+    def _base(self, chain: str) -> int:
+        """Return what a position of a chain is added to; a chain without records has no rows."""
+        row = self._sql("select number from live where key=?", ("h:" + chain,)).fetchone()
+        return (_NO_CHAIN if row is None else int(row[0])) << CHAIN_SHIFT
 
     def revision(self) -> int:
         """Return the catalogue's revision."""
@@ -167,54 +188,77 @@ class EvidenceTables:
 
     def records(self, chain: str, *, after: int, limit: int, to: int | None = None) -> list[Row]:
         """Return up to ``limit`` records of a chain after a position, in order."""
-        last = to if to is not None else 2**62
+        base = self._base(chain)
+        last = MAX_SEQ if to is None else min(to, MAX_SEQ)
         rows = self._sql(
-            "select * from evidence where chain=? and seq>? and seq<=? order by seq limit ?",
-            (chain, after, last, limit),
+            f"select {COLUMNS} from evidence where seq>? and seq<=? order by seq limit ?",
+            (base + max(0, min(after, MAX_SEQ)), base + last, limit),
         )
-        return [Row(*row) for row in rows]
+        return [_row(chain, base, row) for row in rows]
 
     def records_before(self, chain: str, *, before: int, limit: int) -> list[Row]:
         """Return up to ``limit`` records of a chain before a position, newest first."""
+        base = self._base(chain)
         rows = self._sql(
-            "select * from evidence where chain=? and seq<? order by seq desc limit ?",
-            (chain, before, limit),
+            f"select {COLUMNS} from evidence where seq<? and seq>? order by seq desc limit ?",
+            (base + min(before, MAX_SEQ), base, limit),
         )
-        return [Row(*row) for row in rows]
+        return [_row(chain, base, row) for row in rows]
 
     def index_calls(self, chain: str, *, limit: int) -> bool:
         """Extend the index from call id to records; false when nothing was left to index.
 
         Kept by reads and not by calls: one more index in each commit costs a tenth of a call.
         """
-        done = self.cursor("calls", chain)
+        base, done = self._base(chain), self.cursor("calls", chain)
         rows = list(
             self._sql(
-                "select call, chain, seq from evidence where chain=? and seq>? order by seq limit ?",
-                (chain, done, limit),
+                "select call, seq from evidence where seq>? and seq<=? order by seq limit ?",
+                (base + done, base + MAX_SEQ, limit),
             )
         )
         if not rows:
             return False
-        self._connection.executemany("insert or ignore into evidence_calls values(?,?,?)", rows)
-        self.move_cursor("calls", chain, rows[-1][2])
+        self._connection.executemany("insert or ignore into evidence_calls values(?,?)", rows)
+        self.move_cursor("calls", chain, rows[-1][1] - base)
         return True
 
     def records_of(self, call: str) -> list[Row]:
         """Return the records of one call, as far as they are indexed."""
         rows = self._sql(
-            """select e.* from evidence_calls c join evidence e on e.chain=c.chain and e.seq=c.seq
-            where c.call=? order by c.chain, c.seq""",
+            "select e.seq, e.call, e.kind, e.at, e.body, e.hash, e.payload from evidence_calls c"
+            " join evidence e on e.seq=c.seq where c.call=? order by c.seq",
             (call,),
-        )
-        return [Row(*row) for row in rows]
+        ).fetchall()
+        names = self._names() if rows else {}
+        found = []
+        for row in rows:
+            number = row[0] >> CHAIN_SHIFT
+            found.append(_row(names.get(number, ""), number << CHAIN_SHIFT, row))
+        return found
+
+    def _names(self) -> dict[int, str]:
+        rows = self._sql("select number, chain from live where key glob 'h:*'")
+        return dict(rows.fetchall())
+
+    def has_strays(self) -> bool:
+        """Tell whether records lie here that no chain's head accounts for: a head was removed."""
+        names, place = self._names(), -1
+        while True:
+            row = self._sql("select min(seq) from evidence where seq>?", (place,)).fetchone()
+            if row[0] is None:
+                return False
+            number = row[0] >> CHAIN_SHIFT
+            if number not in names:
+                return True
+            place = number << CHAIN_SHIFT | MAX_SEQ
 
     def erase_payload(self, chain: str, seq: int) -> bool:
         """Remove one payload; the record and its digest stay. False where none was there."""
         self._overwrite_freed()
         done = self._sql(
-            "update evidence set payload=null where chain=? and seq=? and payload is not null",
-            (chain, seq),
+            "update evidence set payload=null where seq=? and payload is not null",
+            (self._base(chain) + seq,),
         )
         return done.rowcount == 1
 
@@ -231,10 +275,11 @@ class EvidenceTables:
             How many payloads were removed.
         """
         self._overwrite_freed()
+        base = self._base(chain)
         done = self._sql(
-            """update evidence set payload=null where chain=? and seq>? and seq<=? and at<?
-            and payload is not null""",
-            (chain, after, to, at),
+            "update evidence set payload=null where seq>? and seq<=? and at<?"
+            " and payload is not null",
+            (base + after, base + min(to, MAX_SEQ), at),
         )
         return done.rowcount
 

@@ -61,32 +61,38 @@ class SqliteStore:
 
     def transact(self, work: Callable[[Tables], T], *, wait: bool = True, full: bool = False) -> T:
         """Run ``work`` in one transaction; see ``Store.transact``."""
-        self._check_process()
-        if not wait and full and self.path is not None:
+        if os.getpid() != self._pid:
+            self._check_process()
+        if full and not wait and self.path is not None:
             raise StoreBusy
-        deadline = time.monotonic() + self._wait_s
-        if not self._write_lock.acquire(timeout=self._wait_s if wait else 0):
-            if wait:
+        lock, started = self._write_lock, 0.0
+        if not lock.acquire(blocking=False):
+            if not wait:
+                raise StoreBusy
+            started = time.monotonic()
+            if not lock.acquire(timeout=self._wait_s):
                 raise self._locked("another thread")
-            raise StoreBusy
         try:
             self._check_open()
             if self._writer.in_transaction:
                 raise Misuse("a transaction inside another of the same thread; join them")
-            return self._transact(work, deadline if wait else None, full)
+            return self._until_free(work, wait=wait, full=full, started=started)
         finally:
-            self._write_lock.release()
+            lock.release()
 
-    def _transact(self, work: Callable[[Tables], T], deadline: float | None, full: bool) -> T:
+    def _until_free(
+        self, work: Callable[[Tables], T], *, wait: bool, full: bool, started: float
+    ) -> T:
         while True:
             try:
                 return self._attempt(work, full)
             except sqlite3.DatabaseError as error:
                 if not opening.is_busy(error):
                     raise opening.fault(error) from error
-                if deadline is None:
+                if not wait:
                     raise StoreBusy from error
-                if time.monotonic() > deadline:
+                started = started or time.monotonic()
+                if time.monotonic() > started + self._wait_s:
                     raise self._locked("another process") from error
             opening.pause()
 
