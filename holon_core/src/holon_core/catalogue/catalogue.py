@@ -12,7 +12,7 @@ from holon_core.records.words import READ_ONLY, Effect
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from holon_core.guard.schema_marks import Marks
+    from holon_core.wire.schema_marks import Marks
     from holon_core.guard.sealed import SealedCall
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.tool import RuntimeToolDescriptor
@@ -84,14 +84,14 @@ class Entry:
     @cached_property
     def input_marks(self) -> Marks | None:
         """Where the input schema marks secrets."""
-        from holon_core.guard.schema_marks import marked_paths
+        from holon_core.wire.schema_marks import marked_paths
 
         return marked_paths(self.tool.input_schema)
 
     @cached_property
     def output_marks(self) -> Marks | None:
         """Where the output schema marks secrets."""
-        from holon_core.guard.schema_marks import marked_paths
+        from holon_core.wire.schema_marks import marked_paths
 
         return None if self.tool.output_schema is None else marked_paths(self.tool.output_schema)
 

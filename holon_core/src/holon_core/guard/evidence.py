@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
-    from holon_core.guard.schema_marks import Marks
+    from holon_core.wire.schema_marks import Marks
     from holon_core.records.caller import CallerContext
     from holon_core.store.protocol import Tables
 
@@ -183,7 +183,7 @@ class Recorder:
             marks: Where its schema marks secrets.
         """
         if marks is not None:
-            from holon_core.guard.schema_marks import mask
+            from holon_core.wire.schema_marks import mask
 
             value, canonical = mask(value, marks), None
         if self._redactor.active:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holon_core.guard.previews import Preview, preview
-from holon_core.guard.schema_marks import Marks, marked_paths, mask
+from holon_core.wire.schema_marks import Marks, marked_paths, mask
 from holon_core.guard.secret_forms import Form, compact, forms_of, unusable, walk
 from holon_core.records.finding import Finding
 from holon_core.visible import escape_controls
