@@ -166,7 +166,9 @@ class HolonError(Exception):
         return dict(vars(self))
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, HolonError) and self._fields() == other._fields()
+        if not isinstance(other, HolonError) or type(other) is not type(self):
+            return NotImplemented
+        return self._fields() == other._fields()
 
     def __hash__(self) -> int:
         return hash((type(self), self.args))

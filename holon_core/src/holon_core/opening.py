@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,9 +64,7 @@ class Parts:
         self._app = app
         self._pid = os.getpid()
 
-    def register(
-        self, fn: Callable[..., Any], options: Mapping[str, Any]
-    ) -> RuntimeToolDescriptor:
+    def register(self, fn: Callable[..., Any], options: Mapping[str, Any]) -> RuntimeToolDescriptor:
         """Put a host function into the catalogue."""
         from holon_core.functions.host import entry_of
 
@@ -85,13 +84,11 @@ class Parts:
             return ()
         left = [*guard.threads.close(), *guard.policy.close(), *guard.pump.close()]
         live = None if self._lock is None else self._lock.path.parent
-        try:
+        # Where the store fails, the next open finds the same calls and marks them.
+        with contextlib.suppress(StoreError):
             recovery.close_interrupted(
                 guard.store, guard.recorder, live, own=guard.runtime_id, closing=True
             )
-        except StoreError:
-            # The next open finds the same calls and marks them.
-            pass
         guard.store.close()
         if self._lock is not None:
             self._lock.release(remove=True)
@@ -114,9 +111,7 @@ def open_parts(
     if root is not None:
         root = _make_root(root)
     settings = load(root, os.environ, overrides=config or {})
-    store = SqliteStore(
-        None if root is None else root / "holon.db", journal=settings.store_journal
-    )
+    store = SqliteStore(None if root is None else root / "holon.db", journal=settings.store_journal)
     try:
         return _assemble(
             root,

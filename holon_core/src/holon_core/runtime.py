@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from typing_extensions import Self
+
     from holon_core.clock import Clock
     from holon_core.config import Config
     from holon_core.guard.approvals import Approvals
@@ -269,7 +271,7 @@ class Runtime:
         self._open = False
         return self._parts.close()
 
-    def __enter__(self) -> Runtime:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -280,7 +282,7 @@ class Runtime:
     ) -> None:
         self.close()
 
-    async def __aenter__(self) -> Runtime:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

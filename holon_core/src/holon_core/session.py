@@ -134,9 +134,7 @@ class Session:
             self.caller.principal,
             self.caller.workspace,
         )
-        return release_attempt(
-            self._guard, held, allowed=mine, caller=self.caller, call_id=call_id
-        )
+        return release_attempt(self._guard, held, allowed=mine, caller=self.caller, call_id=call_id)
 
     def _attempt(
         self,

@@ -12,11 +12,11 @@ from holon_core.records.words import READ_ONLY, Effect
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from holon_core.wire.schema_marks import Marks
     from holon_core.guard.sealed import SealedCall
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.wire.schema_engine import SchemaValidator
+    from holon_core.wire.schema_marks import Marks
 
 
 class Executor(Protocol):
@@ -57,9 +57,7 @@ class Entry:
         self.inline = inline
         self.self_limiting = self_limiting
         self.beyond_reads = not tool.effects <= READ_ONLY
-        self.in_workspace = bool(
-            tool.effects & {Effect.WORKSPACE_READ, Effect.WORKSPACE_WRITE}
-        )
+        self.in_workspace = bool(tool.effects & {Effect.WORKSPACE_READ, Effect.WORKSPACE_WRITE})
 
     @cached_property
     def input(self) -> SchemaValidator:

@@ -9,8 +9,8 @@ from attrs import evolve
 
 from holon_core.catalogue.catalogue import Entry
 from holon_core.errors import Rejected
-from holon_core.functions.decorator import ToolOptions, options_of
 from holon_core.functions.codec import ArgumentRefused
+from holon_core.functions.decorator import ToolOptions, options_of
 from holon_core.functions.signature import FunctionShape, describe
 from holon_core.guard.execute import failed
 from holon_core.ids import capability_id, id_problem
@@ -113,6 +113,7 @@ def entry_of(
         findings += isolation_findings(fn, shape)
     if has_errors(findings):
         raise Rejected(tool_id, findings)
+    assert isinstance(inputs.schema, dict), "an input schema that is no object is an error finding"
     tool = _descriptor(tool_id, shape, options, inputs.schema)
     return _entry(fn, shape, options, tool), tuple(findings)
 

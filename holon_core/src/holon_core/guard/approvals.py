@@ -124,9 +124,7 @@ class Approvals:
             raise Refused(failure("already_decided", f"call {call_id} is {held.state}"))
         self._self_approved(held.caller.principal, by)
         tool_id = str(held.tool["id"])
-        attempt = Attempt(
-            tool_id, arguments, held.caller, mode="edit", key=None, held=held
-        )
+        attempt = Attempt(tool_id, arguments, held.caller, mode="edit", key=None, held=held)
         result = self._drive(self._guard, attempt)
         if result.held is not None:
             self._guard.store.transact(
@@ -134,9 +132,7 @@ class Approvals:
             )
         return result
 
-    def _replace(
-        self, tables: Tables, held: HeldCall, new_call: str, by: str, reason: str
-    ) -> None:
+    def _replace(self, tables: Tables, held: HeldCall, new_call: str, by: str, reason: str) -> None:
         current = tables.held(held.call_id)
         if current is None or current.state is not HeldState.HELD:
             raise Refused(failure("already_decided", f"call {held.call_id} was decided meanwhile"))
@@ -260,9 +256,7 @@ class Approvals:
                 raise Refused(failure("already_decided", f"it is {approval.state}"))
             revoked = evolve(approval, state=ApprovalState.REVOKED, reason=reason)
             tables.put_approval(revoked)
-            self._record(
-                tables, approval.workspace, approval.id, "revoked", by=by, reason=reason
-            )
+            self._record(tables, approval.workspace, approval.id, "revoked", by=by, reason=reason)
             return revoked
 
         return self._guard.store.transact(work, full=True)
@@ -395,7 +389,8 @@ def _check_pattern(pattern: Mapping[str, Any]) -> None:
     for name, condition in pattern.items():
         keys = set(condition) if isinstance(condition, dict) else set()
         if len(keys) != 1 or not keys <= {"equals", "one_of", "glob"}:
-            raise Misuse(f'pattern[{name!r}] is {{"equals": v}}, {{"one_of": […]}} or {{"glob": t}}')
+            forms = '{"equals": v}, {"one_of": […]} or {"glob": t}'
+            raise Misuse(f"pattern[{name!r}] is {forms}")
         if "one_of" in keys and not isinstance(condition["one_of"], list):
             raise Misuse(f"pattern[{name!r}].one_of is a list")
         if "glob" in keys and not isinstance(condition["glob"], str):

@@ -7,7 +7,7 @@ drivers around execution, step 9 (design, section 4).
 from __future__ import annotations
 
 from json.encoder import encode_basestring as quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holon_core.errors import JsonRefused, StoreError
 from holon_core.guard import execute, idempotency
@@ -36,12 +36,16 @@ from holon_core.wire.strict_json import parse
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from holon_core.cancel import CancelToken
     from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.store.protocol import Tables
+
+
+T = TypeVar("T")
 
 
 class _NeedsPreview(Exception):
@@ -238,9 +242,7 @@ def _in_transaction(
     return _accept(guard, attempt, tables, ready or _accepted(guard, attempt), now)
 
 
-def _check_key(
-    guard: Guard, attempt: Attempt, tables: Tables, now: int
-) -> ToolResult | None:
+def _check_key(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ToolResult | None:
     """Step 6: the same key and payload get the first call's answer, and nothing runs."""
     found = idempotency.look_up(tables, attempt, now)
     if found is None or (attempt.mode == "release" and found.call == attempt.call_id):
@@ -268,9 +270,7 @@ def _same_held(guard: Guard, attempt: Attempt, tables: Tables, call: str) -> Too
     return refused(attempt, failure("approval_required"), held=True)
 
 
-def _check_approval(
-    guard: Guard, attempt: Attempt, tables: Tables, now: int
-) -> ToolResult | None:
+def _check_approval(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ToolResult | None:
     """Step 7: only a stored, explicit approval of exactly this payload lets it pass."""
     forced = attempt.mode == "edit"
     found = failure("approval_required") if forced else spend(tables, attempt, now)
@@ -317,9 +317,7 @@ def _accepted_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
     return {**common_fields(guard, attempt), "host": guard.recorder.host_fragment()}
 
 
-def _accept(
-    guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: int
-) -> SealedCall:
+def _accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: int) -> SealedCall:
     """Step 8: record the call as accepted; from here on it must be finished."""
     seq = draft.append(tables, attempt.revision)
     attempt.seqs.append(seq)
@@ -373,9 +371,7 @@ def call(guard: Guard, attempt: Attempt) -> ToolResult:
         return finish(guard, ready, execute.run(guard, ready))
     except BaseException:
         # A KeyboardInterrupt may come at any line; a call that was accepted is still closed.
-        attempt.cancel.cancel()
-        if attempt.started:
-            finish(guard, mint(attempt, guard.services), execute.cancelled())
+        _close_cancelled(guard, attempt)
         raise
 
 
@@ -387,12 +383,20 @@ async def acall(guard: Guard, attempt: Attempt) -> ToolResult:
             return ready
         outcome = await _execute(guard, ready)
         return await _off_loop(guard, lambda wait: finish(guard, ready, outcome, wait=wait))
-    except BaseException:
-        attempt.cancel.cancel()
-        if attempt.started:
-            end = mint(attempt, guard.services)
-            await _off_loop(guard, lambda wait: finish(guard, end, execute.cancelled(), wait=wait))
+    except GeneratorExit:
+        # The loop is gone, so nothing can be awaited any more.
+        _close_cancelled(guard, attempt)
         raise
+    except BaseException:
+        await _off_loop(guard, lambda wait: _close_cancelled(guard, attempt, wait=wait))
+        raise
+
+
+def _close_cancelled(guard: Guard, attempt: Attempt, *, wait: bool = True) -> None:
+    """Close an attempt that an exception ended; one that was never accepted has nothing open."""
+    attempt.cancel.cancel()
+    if attempt.started:
+        finish(guard, mint(attempt, guard.services), execute.cancelled(), wait=wait)
 
 
 async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:
@@ -407,7 +411,7 @@ async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     return await _in_thread(guard, lambda: execute.run(guard, call), token=call.cancel)
 
 
-async def _off_loop(guard: Guard, step: Any) -> Any:
+async def _off_loop(guard: Guard, step: Callable[[bool], T]) -> T:
     """Run a step on the loop's thread if it can neither wait nor flush, else in another."""
     if not guard.policy.needs_thread:
         try:
@@ -417,7 +421,7 @@ async def _off_loop(guard: Guard, step: Any) -> Any:
     return await _in_thread(guard, lambda: step(True))
 
 
-async def _in_thread(guard: Guard, work: Any, *, token: Any = None) -> Any:
+async def _in_thread(guard: Guard, work: Callable[[], T], *, token: CancelToken | None = None) -> T:
     """Await work in a thread to its end, even where this task is cancelled meanwhile.
 
     With a token (of work that can be long) cancelling stops the work, and it is waited for a

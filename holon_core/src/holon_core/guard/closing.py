@@ -41,9 +41,7 @@ class _Checked:
         self.status, self.output, self.canonical, self.problem = status, output, canonical, problem
 
 
-def close(
-    guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: bool
-) -> ToolResult:
+def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: bool) -> ToolResult:
     """Record how an accepted call ended, and make its result."""
     attempt = call._attempt
     checked = _check(guard, attempt, outcome)
@@ -117,22 +115,20 @@ def _check_output(guard: Guard, attempt: Attempt, output: Any) -> _Checked:
         if error.rule == "too_large":
             text = f"the output is larger than {limit} bytes"
             return _Checked(Status.FAILED, problem=failure("output_too_large", text))
-        code, path = "output_not_json", error.path
-        problem = failure(code, f"the output is not JSON: {error.message}", path=path)
+        text = f"the output is not JSON: {error.message}"
+        problem = failure("output_not_json", text, path=error.path)
         return _Checked(Status.FAILED, problem=problem)
     validator = attempt.entry.output
     if validator is not None and not validator.is_valid(value):
         errors = validator.errors(value)
         shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in errors]
-        text = f"{errors[0].message} at {errors[0].path or '/'}" if errors else None
-        problem = failure("output_schema", text, errors=shown)
+        said = f"{errors[0].message} at {errors[0].path or '/'}" if errors else None
+        problem = failure("output_schema", said, errors=shown)
         return _Checked(Status.FAILED, value, canonical, problem)
     return _Checked(Status.COMPLETED, value, canonical)
 
 
-def _draft(
-    guard: Guard, call: SealedCall, outcome: ExecutorOutcome, checked: _Checked
-) -> Draft:
+def _draft(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, checked: _Checked) -> Draft:
     attempt, recorder = call._attempt, guard.recorder
     took_ms = int(max(0.0, guard.clock.monotonic() - attempt.started) * 1000)
     kind, payload = checked.status.value, None

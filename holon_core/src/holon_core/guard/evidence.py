@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
-    from holon_core.wire.schema_marks import Marks
     from holon_core.records.caller import CallerContext
     from holon_core.store.protocol import Tables
+    from holon_core.wire.schema_marks import Marks
 
 RUNTIME_CHAIN = "_runtime"
 MAX_PAYLOAD_BYTES = 64 * 1024
@@ -216,8 +216,8 @@ def encode(value: Any) -> bytes:
     try:
         return canonical(value)
     except JsonRefused:
-        loose = json.loads(json.dumps(value, default=lambda o: f"<{type(o).__name__}>", skipkeys=True))
-        return canonical(_sound(loose))
+        text = json.dumps(value, default=lambda o: f"<{type(o).__name__}>", skipkeys=True)
+        return canonical(_sound(json.loads(text)))
 
 
 def _sound(value: Any) -> Any:

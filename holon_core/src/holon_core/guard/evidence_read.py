@@ -10,10 +10,10 @@ from attrs import evolve
 from holon_core.errors import JsonRefused, Misuse, Refused
 from holon_core.guard import bundle, verify
 from holon_core.guard.evidence import RUNTIME_CHAIN
-from holon_core.guard.redaction import escape_controls
 from holon_core.records.evidence import EvidenceHead, EvidenceRecord, Verification
 from holon_core.records.failure import failure
 from holon_core.store.evidence_tables import genesis
+from holon_core.visible import escape_controls
 from holon_core.wire.strict_json import parse
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ class Evidence:
         progress: Callable[[Progress], None] | None = None,
     ) -> Verification:
         """Verify a chain, also beside live writers; see ``verify.verify_chain``."""
-        return verify.verify_chain(
-            self._store, chain_of(workspace), head=head, progress=progress
-        )
+        return verify.verify_chain(self._store, chain_of(workspace), head=head, progress=progress)
 
     def erase(
         self,

@@ -66,9 +66,7 @@ def hold(
     return refused(attempt, problem, held=waits)
 
 
-def _pending(
-    guard: Guard, attempt: Attempt, tables: Tables, now: int
-) -> ApprovalRecord | None:
+def _pending(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ApprovalRecord | None:
     assert attempt.fingerprint is not None
     for approval in tables.approvals_for(attempt.fingerprint):
         if approval.state is ApprovalState.PENDING:

@@ -1,4 +1,4 @@
-"""Keeping secrets out of what is kept and shown: by value, by schema mark, and in previews."""
+"""Keeping secret values out of what is kept and shown, in whatever shape they turn up."""
 
 from __future__ import annotations
 
@@ -7,24 +7,12 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holon_core.guard.previews import Preview, preview
-from holon_core.wire.schema_marks import Marks, marked_paths, mask
 from holon_core.guard.secret_forms import Form, compact, forms_of, unusable, walk
 from holon_core.records.finding import Finding
 from holon_core.visible import escape_controls
 
 if TYPE_CHECKING:
     from holon_core.wire.json_types import JsonValue
-
-__all__ = [
-    "Marks",
-    "Preview",
-    "Redactor",
-    "escape_controls",
-    "marked_paths",
-    "mask",
-    "preview",
-]
 
 # Values that rotate must not fill the memory of a process that runs for months.
 MAX_VALUES = 1024

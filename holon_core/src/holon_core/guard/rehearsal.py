@@ -19,6 +19,8 @@ from holon_core.records.result import ExplainStep, Explanation, ToolResult
 from holon_core.records.words import Decision, Posture, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
     from holon_core.records.failure import StructuredFailure
@@ -45,9 +47,7 @@ def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
     payload = guard.recorder.safe_payload(
         attempt.arguments, attempt.canonical, attempt.entry.input_marks
     )
-    draft = guard.recorder.draft(
-        attempt.chain, attempt.call_id, "dry_run", fields, payload=payload
-    )
+    draft = guard.recorder.draft(attempt.chain, attempt.call_id, "dry_run", fields, payload=payload)
     try:
         attempt.seqs.append(guard.store.transact(draft.append))
     except StoreError as error:
@@ -80,11 +80,12 @@ def _may_rehearse(guard: Guard, attempt: Attempt) -> None:
 def explain(guard: Guard, attempt: Attempt) -> Explanation:
     """Walk the steps of a call and say what each would answer; nothing is recorded or used."""
     steps: list[ExplainStep] = []
-    for name, step in (
+    first: tuple[tuple[str, Callable[[], None]], ...] = (
         ("resolve", lambda: guarded.resolve(guard, attempt)),
         ("scope", lambda: guarded.scope(guard, attempt)),
         ("arguments", lambda: guarded.check_arguments(attempt)),
-    ):
+    )
+    for name, step in first:
         try:
             step()
         except Refusal as refusal:
@@ -149,6 +150,6 @@ def _told(attempt: Attempt, steps: list[ExplainStep]) -> Explanation:
     stopped = [s for s in steps if s.verdict == "block"]
     outcome = "would run"
     if stopped:
-        held = all(s.step == "approval" for s in stopped) and "approval_denied" not in stopped[0].detail
-        outcome = "would be held" if held else "would be refused"
+        final = any(s.step != "approval" or "approval_denied" in s.detail for s in stopped)
+        outcome = "would be refused" if final else "would be held"
     return Explanation(tool=attempt.tool_id, outcome=outcome, steps=tuple(steps))

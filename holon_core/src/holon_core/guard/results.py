@@ -74,9 +74,7 @@ def common_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
         fields["fingerprint"] = f'"{attempt.fingerprint}"'
     verdict = getattr(attempt, "verdict", None)
     if verdict is not None:
-        fields["policy"] = (
-            f'{{"decision":"{verdict.decision.value}","rule":{quote(verdict.rule)}}}'
-        )
+        fields["policy"] = f'{{"decision":"{verdict.decision.value}","rule":{quote(verdict.rule)}}}'
     return fields
 
 
@@ -121,7 +119,7 @@ def check_fits(text: str | None, what: str, limit: int = 200) -> None:
     """Refuse a name of the host's that could not be kept: empty, overlong or not text."""
     if text is None:
         return
-    if not isinstance(text, str) or not 0 < len(text) <= limit:
+    if not isinstance(text, str) or not 0 < len(text) <= limit:  # type: ignore[redundant-expr]
         raise Misuse(f"{what} is a text of 1 to {limit} characters")
     try:
         text.encode()

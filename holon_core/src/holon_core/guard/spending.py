@@ -41,9 +41,7 @@ def spend(tables: Tables, attempt: Attempt, now: int) -> ApprovalRecord | Struct
     return _consume(tables, found, attempt.call_id)
 
 
-def reason_without_spending(
-    tables: Tables, attempt: Attempt, now: int
-) -> StructuredFailure | None:
+def reason_without_spending(tables: Tables, attempt: Attempt, now: int) -> StructuredFailure | None:
     """Say why no approval covers an attempt, or ``None`` where one does; nothing is used."""
     exact, alive = _candidates(tables, attempt, now)
     if _usable(exact, alive, attempt) is not None:

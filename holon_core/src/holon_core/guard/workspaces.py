@@ -135,7 +135,7 @@ class Workspaces:
     def intact(workspace: Workspace) -> bool:
         """Tell whether the folder is still the one that was opened."""
         try:
-            found = os.stat(workspace.root_path)
+            found = Path(workspace.root_path).stat()
         except OSError:
             return False
         return (found.st_dev, found.st_ino) == (workspace.device, workspace.inode) and Path(

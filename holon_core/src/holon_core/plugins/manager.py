@@ -79,9 +79,7 @@ class PluginManager:
             self._pluggy.unregister(name=name)
         self._provenance.pop(name, None)
         finding = Finding(code="plugin_broken", message=problem)
-        self.quarantined.append(
-            Quarantined(name=name, provenance=provenance, findings=(finding,))
-        )
+        self.quarantined.append(Quarantined(name=name, provenance=provenance, findings=(finding,)))
 
     def _problem(self, plugin: object) -> str | None:
         callers = self._pluggy.get_hookcallers(plugin) or []
@@ -100,9 +98,7 @@ class PluginManager:
 
     def names(self) -> Sequence[tuple[str, Provenance]]:
         """Return active plugins, by distribution and then name."""
-        return sorted(
-            self._provenance.items(), key=lambda pair: (pair[1].distribution, pair[0])
-        )
+        return sorted(self._provenance.items(), key=lambda pair: (pair[1].distribution, pair[0]))
 
     def offers(self, hook: str, host: Callable[[str], PluginHost]) -> list[Offer]:
         """Ask every plugin one hook; drain its answer here, under guard.
@@ -133,10 +129,11 @@ class PluginManager:
         offers: list[Offer] = []
         given = [host(name)][: len(impl.argnames)]
         try:
-            answer = impl.function(*given)
+            answer: Any = impl.function(*given)
             items: Iterable[Any] = () if answer is None else answer
+            # One by one: what was offered before a generator raised stays offered.
             for item in islice(items, MAX_OFFERS):
-                offers.append(Offer(item=item, provenance=provenance))
+                offers.append(Offer(item=item, provenance=provenance))  # noqa: PERF401
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -146,6 +143,4 @@ class PluginManager:
     def report(self, name: str, provenance: Provenance, problem: str) -> None:
         """Note a fault of a plugin that stays active."""
         finding = Finding(code="plugin_broken", message=problem)
-        self.quarantined.append(
-            Quarantined(name=name, provenance=provenance, findings=(finding,))
-        )
+        self.quarantined.append(Quarantined(name=name, provenance=provenance, findings=(finding,)))

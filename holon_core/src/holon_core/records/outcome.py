@@ -21,7 +21,7 @@ class ExecutorStatus(Word):
 
 @frozen(kw_only=True)
 class ExecutorFailure:
-    """Why an execution did not complete; ``code`` is a row of the failure table or the lane's own."""
+    """Why an execution did not complete; ``code`` is of the failure table or the lane's own."""
 
     kind: StructuredFailureKind
     code: str

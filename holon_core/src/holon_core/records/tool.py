@@ -46,7 +46,7 @@ class Dependency:
 
 @frozen(kw_only=True)
 class SecretSlot:
-    """A secret that a tool needs, by purpose; the reference is the host's binding, never a value."""
+    """A secret that a tool needs, by purpose; ``ref`` is the host's binding, never a value."""
 
     name: str
     ref: str

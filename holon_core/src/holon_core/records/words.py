@@ -7,7 +7,7 @@ class Word(str, Enum):
     """A closed choice whose text is what goes over the wire."""
 
     __str__ = str.__str__
-    __format__ = str.__format__
+    __format__ = str.__format__  # type: ignore[assignment]
 
 
 class Status(Word):

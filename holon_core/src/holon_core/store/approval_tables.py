@@ -17,9 +17,7 @@ COLUMNS = (
     " profile, pattern, uses_left, requested_at, expires_at, decided_at, decided_by, reason,"
     " self_approved, used_by"
 )
-HELD_COLUMNS = (
-    "call, approval, state, workspace, principal, idempotency_key, at, replaced_by, body"
-)
+HELD_COLUMNS = "call, approval, state, workspace, principal, idempotency_key, at, replaced_by, body"
 
 
 class Key(NamedTuple):

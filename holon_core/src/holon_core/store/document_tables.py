@@ -59,7 +59,9 @@ class DocumentTables:
         ).fetchone()
         return None if row is None else Document(*row)
 
-    def list_documents(self, collection: str, *, after: str = "", limit: int = 1000) -> list[Document]:
+    def list_documents(
+        self, collection: str, *, after: str = "", limit: int = 1000
+    ) -> list[Document]:
         """Return documents of a collection by id, after a given id."""
         rows = self._sql(
             "select id, revision, at, body from documents where collection=? and id>?"
@@ -77,7 +79,9 @@ class DocumentTables:
         if row is None:
             return False
         self._sql("insert into revisions values(?,?,?,?,?)", (collection, doc_id, *row))
-        self._sql("insert into revisions values(?,?,?,?,null)", (collection, doc_id, row[0] + 1, at))
+        self._sql(
+            "insert into revisions values(?,?,?,?,null)", (collection, doc_id, row[0] + 1, at)
+        )
         self._sql("delete from documents where collection=? and id=?", (collection, doc_id))
         return True
 
@@ -87,12 +91,16 @@ class DocumentTables:
         The number rises each time the lease changes hands, so that a late write of an earlier
         holder can be told.
         """
-        row = self._sql("select owner, fence, expires_at from leases where name=?", (name,)).fetchone()
+        row = self._sql(
+            "select owner, fence, expires_at from leases where name=?", (name,)
+        ).fetchone()
         if row is not None and row[0] != owner and row[2] > now:
             return None
         held = row is not None and row[0] == owner and row[2] > now
         fence = 1 if row is None else int(row[1]) + (0 if held else 1)
-        self._sql("insert or replace into leases values(?,?,?,?)", (name, owner, fence, now + ttl_s))
+        self._sql(
+            "insert or replace into leases values(?,?,?,?)", (name, owner, fence, now + ttl_s)
+        )
         return fence
 
     def drop_lease(self, name: str, owner: str) -> None:

@@ -174,17 +174,21 @@ class EvidenceTables:
 
     def open_calls(self) -> list[OpenCall]:
         """Return all calls that are open, of every runtime on this store."""
-        rows = self._sql("select substr(key, 3), chain, seq, runtime from live where key glob 'c:*'")
+        rows = self._sql(
+            "select substr(key, 3), chain, seq, runtime from live where key glob 'c:*'"
+        )
         return [OpenCall(*row) for row in rows]
 
     def heads(self) -> list[tuple[str, int, str]]:
         """Return chain, position and hash of every head, by chain."""
-        return list(self._sql("select chain, seq, hash from live where key glob 'h:*' order by key"))
+        return list(
+            self._sql("select chain, seq, hash from live where key glob 'h:*' order by key")
+        )
 
     def head(self, chain: str) -> tuple[int, str] | None:
         """Return position and hash of one head."""
-        row = self._sql("select seq, hash from live where key=?", ("h:" + chain,)).fetchone()
-        return row  # type: ignore[no-any-return]
+        found = self._sql("select seq, hash from live where key=?", ("h:" + chain,))
+        return found.fetchone()  # type: ignore[no-any-return]
 
     def records(self, chain: str, *, after: int, limit: int, to: int | None = None) -> list[Row]:
         """Return up to ``limit`` records of a chain after a position, in order."""

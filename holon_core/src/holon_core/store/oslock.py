@@ -7,7 +7,6 @@ import sys
 import weakref
 from pathlib import Path
 
-
 # Locks open in this process: a forked child lets go of its copies, since a lock that it kept
 # would outlive a parent that died and make its calls look alive.
 _HELD: weakref.WeakSet[OsLock] = weakref.WeakSet()

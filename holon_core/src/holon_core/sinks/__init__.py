@@ -1,0 +1,1 @@
+"""Evidence sinks that come with the core."""
