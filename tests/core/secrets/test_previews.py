@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holon_core.guard.redaction import Redactor, escape_controls, preview
+from holon_core.guard.previews import preview
+from holon_core.guard.redaction import Redactor
+from holon_core.visible import escape_controls
 
 SECRET = "s3cr3t/Value+1="
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from holon_core.guard import schema_marks
-from holon_core.guard.redaction import marked_paths, mask
+from holon_core.wire import schema_marks
+from holon_core.wire.schema_marks import marked_paths, mask
 
 SECRET = {"type": "string", "x-holon-secret": True}
 HIDDEN = "[redacted]"
