@@ -375,8 +375,8 @@ def test_ab_proc_014_a_keyboard_interrupt_ends_the_tree_and_goes_on(
     """Ctrl-C in the calling thread leaves no process and reaches the caller."""
     started = host(
         """
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             while True:
                 run(spec("/bin/sh", "-c", "trap '' TERM; sleep 30 & sleep 30", grace_s=0.2))
         except KeyboardInterrupt:

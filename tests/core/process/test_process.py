@@ -247,13 +247,14 @@ def test_a_tree_that_keeps_growing_is_ended(python: Make, left_over: LeftOver) -
 
 
 @linux
-def test_runs_of_one_call_do_not_end_each_other(shell: Make) -> None:
+@pytest.mark.parametrize("starter", ["sh", "setsid sh"])
+def test_runs_of_one_call_do_not_end_each_other(shell: Make, starter: str) -> None:
     """They share the call's id; a run's end touches its own descendants only."""
     with ThreadPoolExecutor() as pool:
-        long = pool.submit(run, shell("(sleep 1; echo whole) & wait"))
+        first = pool.submit(run, shell("setsid sleep 60 & sleep 60", timeout_s=0.8))
         time.sleep(0.3)
-        killed = run(shell("setsid sleep 60 & sleep 60", timeout_s=0.2))
-        whole = long.result()
+        whole = run(shell(f"{starter} -c 'sleep 1.5; echo whole' & wait"))
+        killed = first.result()
 
     assert killed.cause is ProcessCause.TIMEOUT
     assert (whole.cause, whole.stdout.head) == (ProcessCause.EXITED, b"whole\n")
@@ -403,6 +404,7 @@ def test_a_forked_host_runs_programs_of_its_own(answer: Ask) -> None:
         import warnings
         warnings.simplefilter("ignore")
         run(spec("/bin/true"))  # a fork in the middle of an import would leave that locked
+        own = {"HOLON_CALL_ID": "call-of-the-fork"}
         done = threading.Event()
         def busy():
             while not done.is_set():
@@ -412,7 +414,7 @@ def test_a_forked_host_runs_programs_of_its_own(answer: Ask) -> None:
         for _ in range(30):
             pid = os.fork()
             if pid == 0:
-                os._exit(run(spec("/bin/sh", "-c", "sleep 0.01 & exit 7")).exit_code)
+                os._exit(run(spec("/bin/sh", "-c", "sleep 0.01 & exit 7", env=own)).exit_code)
             seen.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
         done.set()
         print(json.dumps(seen))
