@@ -19,6 +19,7 @@ from holon_core.guard.guard import Guard
 from holon_core.guard.panel import NamedPolicy
 from holon_core.guard.policy import PolicyEngine
 from holon_core.guard.redaction import Redactor
+from holon_core.guard.retention import expire_payloads
 from holon_core.guard.secrets import SecretResolver, builtin_providers
 from holon_core.guard.services import CallServices
 from holon_core.guard.sinks import SinkPump
@@ -169,10 +170,11 @@ def _assemble(
     facet = Plugins(offered.manager, store, clock, record)
     facet.settle_guards(offered.guards, required)
     workspaces = Workspaces(store, clock, root)
+    workspace_config = WorkspaceConfigs(lambda wid: Path(workspaces.read(wid).root_path))
     policy = PolicyEngine(
         rules=settings.rules,
         plugin_policies=[_named(offer) for offer in offered.policies],
-        workspace_config=WorkspaceConfigs(lambda wid: Path(workspaces.read(wid).root_path)),
+        workspace_config=workspace_config,
         missing_guards=facet.missing_guards,
     )
     providers = builtin_providers(None if root is None else root / "secrets")
@@ -189,6 +191,7 @@ def _assemble(
         redactor=redactor,
         recorder=recorder,
         workspaces=workspaces,
+        workspace_config=workspace_config,
         services=CallServices(store, redactor),
         threads=Threads(),
         pump=pump,
@@ -197,6 +200,9 @@ def _assemble(
         operator=operator,
     )
     guard.revision = store.read(lambda tables: tables.revision())
+    if settings.retention_days is not None:
+        oldest = int(clock.now()) - settings.retention_days * 86_400
+        expire_payloads(store, before_unix_seconds=oldest)
     from holon_core.guard.call import call
 
     return Parts(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.failure import StructuredFailure
+    from holon_core.records.tool import Limits
     from holon_core.records.words import Effect
     from holon_core.records.workspace import Workspace
 
@@ -53,6 +54,7 @@ class Attempt:
     fingerprint: str | None = None
     preview: Mapping[str, Any] | None = None
     workspace: Workspace | None = None
+    limits: Limits
     effects_used: frozenset[Effect] = frozenset()
     _cancel: CancelToken | None = None
 

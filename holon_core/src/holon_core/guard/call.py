@@ -88,6 +88,7 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     if entry is None:
         raise Refusal(failure("unknown_tool"))
     attempt.entry = entry
+    attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
     attempt.revision = guard.revision
     if attempt.pin is not None and attempt.pin != entry.tool.digest:
@@ -106,6 +107,7 @@ def scope(guard: Guard, attempt: Attempt) -> None:
         raise Refusal(failure("wrong_workspace"))
     attempt.workspace = found
     attempt.chain = workspace_id
+    attempt.limits = guard.lowered(workspace_id, attempt.limits)
     if attempt.entry.in_workspace and not guard.workspaces.intact(found):
         raise Refusal(failure("workspace_unavailable", workspace=workspace_id))
 
@@ -407,7 +409,7 @@ async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:
         problem = None
         if entry.tool.secret_slots:
             problem = await _in_thread(guard, lambda: execute.fetch_secrets(guard, call))
-        return problem or await execute.run_async_tool(call, entry.tool.limits.timeout_s)
+        return problem or await execute.run_async_tool(call, call.limits.timeout_s)
     return await _in_thread(guard, lambda: execute.run(guard, call), token=call.cancel)
 
 

@@ -108,7 +108,7 @@ def _problem(guard: Guard, outcome: ExecutorOutcome) -> StructuredFailure:
 
 
 def _check_output(guard: Guard, attempt: Attempt, output: Any) -> _Checked:
-    limit = attempt.entry.tool.limits.max_output_bytes
+    limit = attempt.limits.max_output_bytes
     try:
         value, canonical = normalise(output, max_bytes=limit)
     except JsonRefused as error:

@@ -54,7 +54,7 @@ def run(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     entry = call._attempt.entry
     if entry.is_async:
         return _on_loop(guard, call)
-    limit = entry.tool.limits.timeout_s
+    limit = call.limits.timeout_s
     if limit is None or entry.self_limiting:
         return enter(call)
     outcome = guard.threads.run_limited(lambda: enter(call), limit)

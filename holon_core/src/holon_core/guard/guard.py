@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holon_core.config import LimitCaps
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.clock import Clock
-    from holon_core.config import Config
+    from holon_core.config import Config, WorkspaceConfig
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.evidence import Recorder
     from holon_core.guard.policy import PolicyEngine
@@ -20,13 +22,17 @@ if TYPE_CHECKING:
     from holon_core.guard.threads import Threads
     from holon_core.guard.workspaces import Workspaces
     from holon_core.records.failure import StructuredFailure
+    from holon_core.records.tool import Limits
     from holon_core.store.protocol import Store
 
     Gate = Callable[[Attempt], Iterable[StructuredFailure]]
 
 
+NO_CAPS = LimitCaps()
+
+
 class Guard:
-    """Everything that ``guard/call.py`` reads; no behaviour of its own.
+    """Everything that ``guard/call.py`` reads.
 
     ``gates`` are callables of lanes: each gets the attempt and names what blocks it.
     ``operator`` is the one person of a runtime opened for one, who may approve own calls.
@@ -44,6 +50,7 @@ class Guard:
         redactor: Redactor,
         recorder: Recorder,
         workspaces: Workspaces,
+        workspace_config: Callable[[str], WorkspaceConfig],
         services: CallServices,
         threads: Threads,
         pump: SinkPump,
@@ -60,6 +67,7 @@ class Guard:
         self.redactor = redactor
         self.recorder = recorder
         self.workspaces = workspaces
+        self.workspace_config = workspace_config
         self.services = services
         self.threads = threads
         self.pump = pump
@@ -67,3 +75,8 @@ class Guard:
         self.runtime_id = runtime_id
         self.operator = operator
         self.revision = 0
+
+    def lowered(self, workspace: str, limits: Limits) -> Limits:
+        """Return the limits of a tool as a workspace lowers them."""
+        caps = self.workspace_config(workspace).limits
+        return limits if caps == NO_CAPS else caps.lower(limits)

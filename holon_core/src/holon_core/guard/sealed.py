@@ -88,7 +88,7 @@ class SealedCall:
     @property
     def limits(self) -> Limits:
         """The limits in force for this call."""
-        return self._attempt.entry.tool.limits
+        return self._attempt.limits
 
     @property
     def cancel(self) -> CancelToken:
