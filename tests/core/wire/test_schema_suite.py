@@ -1,6 +1,7 @@
 """Both engines, and admission, against the official JSON Schema test suite."""
 
 import json
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,6 +18,7 @@ from holon_core.wire.schema_engine import SchemaValidator
 from holon_core.wire.values import normalise
 
 TABLE = Path(__file__).with_name("suite_differences.json")
+META_REFERENCE = re.compile(r'"\$ref": "https?://json-schema\.org/')
 DRAFTS = {
     "draft4": "http://json-schema.org/draft-04/schema#",
     "draft6": "http://json-schema.org/draft-06/schema#",
@@ -100,7 +102,7 @@ def test_admission_finds_exactly_the_references_that_an_engine_would_have_to_fet
         codes = {finding.code for finding in check_schema(group["schema"], role="output").findings}
         if codes & {"schema_unsupported", "schema_invalid"}:
             continue
-        missed = "//json-schema.org/" in str(group["schema"]).partition("'$ref'")[2]
+        missed = META_REFERENCE.search(json.dumps(group["schema"])) is not None
         try:
             SchemaValidator(group["schema"], engine=RustEngine())
         except EngineRefused:

@@ -118,8 +118,8 @@ def containers(value):
 )
 def test_an_integral_float_becomes_the_integer(given_value, kept):
     """1.0 and 1 are one value, and the tool receives 1."""
-    for value in (normalise(given_value).value, normalise([given_value]).value[0]):
-        assert (value, type(value)) == (kept, int)
+    assert repr(normalise(given_value).value) == repr(kept)
+    assert repr(normalise({"a": [given_value]}).value) == repr({"a": [kept]})
 
 
 @pytest.mark.parametrize("value", [1e21, -1e300, 0.5, 1e-9])

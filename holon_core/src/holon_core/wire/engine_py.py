@@ -11,6 +11,7 @@ from jsonschema import FormatChecker, validators
 from jsonschema.exceptions import SchemaError as MetaSchemaError
 from referencing import Registry
 
+from holon_core.wire.dialects import subschemas
 from holon_core.wire.engine import MOST_ERRORS, Compiled, EngineRefused, SchemaError
 from holon_core.wire.faults import pointer
 from holon_core.wire.formats import ASSERTED
@@ -98,6 +99,10 @@ def _prepare(node: Node, dialect: Dialect) -> None:
             schema["patternProperties"] = {for_python(name): held[name] for name in held}
     except ValueError as error:
         raise EngineRefused(f"not a usable pattern: {error}", node.pointer) from None
+    for step, inner, _ in subschemas(schema, dialect):
+        # The engine loses the place of what plain false refuses.
+        if inner is False and len(step) == 2:
+            schema[str(step[0])][step[1]] = {"not": {}}
     if "dependencies" in schema and "dependentSchemas" in dialect.keywords:
         schema["allOf"] = [*schema.get("allOf", ()), _split(schema["dependencies"])]
 
@@ -113,18 +118,22 @@ def _reported(errors: Iterable[ValidationError]) -> list[SchemaError]:
 
 
 def _error(error: ValidationError) -> SchemaError:
-    rule = str(error.validator) if error.validator else "falseSchema"
+    rule = "falseSchema" if _is_false(error) else str(error.validator)
     return SchemaError(path=pointer(error.absolute_path), rule=rule, message=_message(error))
 
 
 def _message(error: ValidationError | MetaSchemaError) -> str:
     """Say what was asked for; the engine's own text quotes the value."""
-    if not error.validator:
+    if _is_false(error):
         return "nothing is allowed here"
     asked = dumps(error.validator_value, ensure_ascii=False)
     return (
         f"the value breaks {error.validator}: {asked if len(asked) <= 250 else asked[:250] + '…'}"
     )
+
+
+def _is_false(error: ValidationError | MetaSchemaError) -> bool:
+    return not error.validator or (error.validator == "not" and error.validator_value == {})
 
 
 _CHECKER = _checker()
