@@ -45,6 +45,12 @@ def write(store: Store, chain: str, count: int, *, prefix: str = "call") -> None
         )
 
 
+def position(store: Store, chain: str) -> int:
+    """Return how many records a chain has by its head."""
+    head = store.read(lambda tables: tables.head(chain))
+    return 0 if head is None else head[0]
+
+
 @contextmanager
 def opened(path: Path, **options: Any) -> Iterator[SqliteStore]:
     """Open a store and close it in the end."""

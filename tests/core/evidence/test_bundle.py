@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chains import append, opened, write
-from support import ROOT
 
+from chains import append, opened, write
 from holon_core.errors import Refused
 from holon_core.guard import bundle
 from holon_core.guard.evidence_read import Evidence
@@ -20,6 +19,7 @@ from holon_core.records.evidence import EvidenceHead
 from holon_core.store.evidence_tables import content_hash, genesis, link
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
+from support import ROOT
 
 SCRIPT = ROOT / "docs" / "verify_bundle.py"
 # One interpreter for many files: the script is run whole for each.
@@ -44,7 +44,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
         write(store, "ws", 2)
         store.transact(
             lambda t: append(
-                t, "ws", "hostile", note="\x7f\x85\u2028é\n", ratio=0.5, large=1e21, payload="\x7f\u2029"
+                t,
+                "ws",
+                "hostile",
+                note="\x7f\x85\u2028é\n",
+                ratio=0.5,
+                large=1e21,
+                payload="\x7f\u2029",
             )
         )
         store.transact(lambda t: append(t, "ws", "bare"))
@@ -74,9 +80,7 @@ def verdicts(folder: Path, contents: list[bytes]) -> list[tuple[str, bool]]:
     done = subprocess.run(
         [sys.executable, "-I", "-c", code, "-", *paths], capture_output=True, text=True, check=True
     )
-    return list(
-        zip(done.stderr.split(), (verify_bundle(p).consistent for p in paths), strict=True)
-    )
+    return list(zip(done.stderr.split(), (verify_bundle(p).consistent for p in paths), strict=True))
 
 
 def test_a_bundle_verifies_in_the_library_and_with_the_script(store, exported):
@@ -187,7 +191,9 @@ FORGERIES = {
     "from zero": forged(SOUND).replace(b'"from":1', b'"from":0'),
     "from true": forged(SOUND).replace(b'"from":1', b'"from":true'),
     "chain a number": forged(SOUND).replace(b'"chain":"ws","format"', b'"chain":5,"format"'),
-    "hash in capitals": forged(SOUND).replace(genesis("ws").encode(), genesis("ws").upper().encode()),
+    "hash in capitals": forged(SOUND).replace(
+        genesis("ws").encode(), genesis("ws").upper().encode()
+    ),
     "white space": forged(SOUND).replace(b'":1', b'": 1'),
     "line of an array": forged(SOUND).replace(b"\n", b"\n[]\n", 1),
 }

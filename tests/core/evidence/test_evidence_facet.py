@@ -10,8 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from chains import append, opened, write
 
+from chains import append, opened, write
 from holon_core.errors import Misuse
 from holon_core.guard.evidence import Recorder
 from holon_core.guard.evidence_read import PREVIEW_CHARS, Evidence, preview
@@ -74,7 +74,9 @@ def test_calls_without_a_workspace_have_a_chain_of_their_own(store):
     assert evidence.verify(None).records == 1
 
 
-@pytest.mark.parametrize("page", [{"limit": 0}, {"limit": -1}, {"limit": 1001}, {"after": -1}], ids=str)
+@pytest.mark.parametrize(
+    "page", [{"limit": 0}, {"limit": -1}, {"limit": 1001}, {"after": -1}], ids=str
+)
 def test_a_listing_is_bounded(store, page):
     """A page holds 1 to 1000 records of its own chain, and of no other."""
     with pytest.raises(Misuse, match="1 to 1000"):
@@ -120,7 +122,9 @@ def test_reading_one_call_changes_nothing_once_all_is_indexed(store):
 def test_ab_evidence_004_reading_marks_what_follows_a_changed_record(store):
     """AB-EVIDENCE-004: reading still works, and what can't be trusted says so."""
     write(store, "ws", 6)
-    tamper(store, "update evidence set body=x'00', payload=x'ff', kind=cast(x'ff' as text) where seq=4")
+    tamper(
+        store, "update evidence set body=x'00', payload=x'ff', kind=cast(x'ff' as text) where seq=4"
+    )
 
     records = Evidence(store).records_with_state(workspace="ws")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chains import append, opened, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chains import append, opened, write
 from holon_core.guard.evidence_read import Evidence
 from holon_core.guard.services import Progress
 from holon_core.guard.verify import PAGE, verify_chain

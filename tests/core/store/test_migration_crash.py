@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from chains import opened, write
 
+from chains import opened, write
 from holon_core.store import migrations
 from holon_core.store.sqlite import SqliteStore
 
@@ -137,12 +137,13 @@ def test_ab_store_006_a_killed_first_opening_leaves_no_store_or_a_whole_one(tmp_
         assert state(path) == (2, 13)
 
 
-def test_a_migration_that_fails_leaves_the_version_before(tmp_path, monkeypatch):
+@pytest.mark.parametrize("broken", [(*NEXT[:3], "no sql at all"), ("rollback", "no sql at all")])
+def test_a_migration_that_fails_leaves_the_version_before(tmp_path, monkeypatch, broken):
     """A step is one transaction, whole or not at all."""
     path = tmp_path / "store.db"
     with opened(path) as store:
         write(store, "ws", 3)
-    monkeypatch.setattr(migrations, "MIGRATIONS", (migrations.V1, (*NEXT[:3], "no sql at all")))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (migrations.V1, broken))
     monkeypatch.setattr(migrations, "VERSION", 2)
 
     with pytest.raises(Exception, match="near"):

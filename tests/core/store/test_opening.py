@@ -10,10 +10,11 @@ import time
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
-from chains import opened, write
 
+from chains import opened, position, write
 from holon_core.errors import StoreError
 from holon_core.store import migrations, opening
 from holon_core.store.filesystem import file_system_type
@@ -25,7 +26,7 @@ def whole(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def refusal(path: Path, **options: object) -> StoreError:
+def refusal(path: Path, **options: Any) -> StoreError:
     """Open a store that must be refused, without a change to any file beside it."""
     before = {p: whole(p) for p in path.parent.iterdir() if p.is_file() and p.suffix != ".db-shm"}
     with pytest.raises(StoreError) as caught:
@@ -70,7 +71,11 @@ def test_ab_store_003_bytes_changed_in_the_middle_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "check"),
-    [(b"", "size"), (b"just some text\n" * 100, "file header"), (b"SQLite format 3\0" + b"\xff" * 84, "file header")],
+    [
+        (b"", "size"),
+        (b"just some text\n" * 100, "file header"),
+        (b"SQLite format 3\0" + b"\xff" * 84, "file header"),
+    ],
     ids=["empty", "text", "header"],
 )
 def test_ab_store_003_what_is_no_store_is_refused(tmp_path, content, check):
@@ -146,7 +151,7 @@ def test_ab_store_004_a_rollback_journal_may_be_chosen_there(tmp_path):
 
     with opened(path, journal="rollback", mounts=mounts) as store:
         write(store, "ws", 3)
-        assert store.read(lambda t: t.head("ws"))[0] == 3
+        assert position(store, "ws") == 3
         assert not path.with_name("store.db-wal").exists()
 
 
@@ -223,10 +228,20 @@ def test_a_store_larger_than_the_limit_is_opened_without_the_full_check(tmp_path
     assert caught.value.code == "store_corrupt"
 
 
-TABLES = (
-    "live evidence evidence_calls cursors approvals held idempotency run_effects documents"
-    " revisions leases blobs"
-).split()
+TABLES = [
+    "live",
+    "evidence",
+    "evidence_calls",
+    "cursors",
+    "approvals",
+    "held",
+    "idempotency",
+    "run_effects",
+    "documents",
+    "revisions",
+    "leases",
+    "blobs",
+]
 
 
 def test_opening_waits_for_another_process_and_then_says_so(tmp_path):
@@ -242,12 +257,13 @@ def test_opening_waits_for_another_process_and_then_says_so(tmp_path):
 
         other.execute("rollback")
     with opened(path, wait_s=0.1) as store:
-        assert store.read(lambda t: t.head("ws"))[0] == 3
+        assert position(store, "ws") == 3
 
 
 COLD = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from chains import append
 from holon_core.store.sqlite import SqliteStore
 while time.time() < float(sys.argv[2]):
@@ -275,5 +291,5 @@ def test_eight_processes_that_start_cold_share_one_new_store(tmp_path):
     assert errors == [b""] * 8
     assert [process.returncode for process in running] == [0] * 8
     with opened(path) as store:
-        assert store.read(lambda t: t.head("ws"))[0] == 160
+        assert position(store, "ws") == 160
     assert [p.name for p in tmp_path.iterdir()] == ["store.db"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
 
-from holon_core.store.oslock import OsLock, is_held
+import pytest
+
+from holon_core.store.oslock import OsLock, _let_go_in_child, is_held
 
 HOLDER = """
 import sys, time
@@ -58,3 +61,48 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
         holder.wait()
 
     assert not is_held(path)
+
+
+def test_a_lock_knows_whether_its_file_was_swept_away(tmp_path):
+    """Another file of the same name is another lock."""
+    path = tmp_path / "lock"
+    lock = OsLock(path)
+    assert lock.is_current()
+
+    path.unlink()
+    assert not lock.is_current()
+    path.touch()
+    assert not lock.is_current()
+    lock.release()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_by_fork_does_not_keep_its_parents_lock(tmp_path):
+    """A parent that died must not look alive because its child lives."""
+    lock = OsLock(tmp_path / "lock")
+    assert lock.try_acquire()
+    context = multiprocessing.get_context("fork")
+    end = context.Event()
+    child = context.Process(target=end.wait, args=(30,))
+    child.start()
+    try:
+        assert is_held(tmp_path / "lock")
+        lock.forget()
+        lock.forget()
+
+        assert not is_held(tmp_path / "lock")
+        assert child.is_alive()
+    finally:
+        end.set()
+        child.join(30)
+
+
+def test_letting_go_of_all_locks_frees_them(tmp_path):
+    """What a child does first after a fork."""
+    lock = OsLock(tmp_path / "lock")
+    assert lock.try_acquire()
+
+    _let_go_in_child()
+
+    assert not is_held(tmp_path / "lock")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from chains import append
 
+from chains import append
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState, Surface
@@ -123,9 +123,7 @@ USES: dict[str, Callable[[Tables], object]] = {
 
 def test_every_statement_has_a_use_here():
     """So that no new one misses the check of its plan."""
-    offered = {
-        name for name, _ in inspect.getmembers(Tables, inspect.isfunction) if name[0] != "_"
-    }
+    offered = {name for name, _ in inspect.getmembers(Tables, inspect.isfunction) if name[0] != "_"}
 
     assert offered == set(USES)
 
@@ -152,8 +150,16 @@ def test_no_statement_walks_a_whole_table(name):
 def test_an_approval_comes_back_as_it_was_stored(tables):
     """Each field, with and without a pattern."""
     grant = evolve(
-        APPROVAL, id="a2", pattern={"text": ["a"]}, used_by=("c1", "c2"), state=ApprovalState.CONSUMED,
-        self_approved=True, decided_at_unix_seconds=3, decided_by="boss", reason="ok", role="r",
+        APPROVAL,
+        id="a2",
+        pattern={"text": ["a"]},
+        used_by=("c1", "c2"),
+        state=ApprovalState.CONSUMED,
+        self_approved=True,
+        decided_at_unix_seconds=3,
+        decided_by="boss",
+        reason="ok",
+        role="r",
     )
     tables.put_approval(APPROVAL)
     tables.put_approval(grant)
@@ -268,6 +274,15 @@ def test_open_calls_are_those_that_did_not_end(tables):
     assert tables.close_call("c1")
     assert not tables.close_call("c1")
     assert tables.open_calls() == [OpenCall("c2", "ws", 2, "r")]
+
+
+def test_the_index_of_calls_says_when_nothing_is_left(tables):
+    """Its readers go on until then, a bounded number of records at a time."""
+    for number in range(3):
+        append(tables, "ws", f"c{number}")
+
+    assert [tables.index_calls("ws", limit=2) for _ in range(3)] == [True, True, False]
+    assert [row.seq for row in tables.records_of("c2")] == [3]
 
 
 def test_effects_of_a_run_add_up(tables):

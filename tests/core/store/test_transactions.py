@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chains import append, opened, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chains import append, opened, position, write
 from holon_core.errors import Misuse, StoreError, UsedAfterFork
 from holon_core.guard.verify import verify_chain
 from holon_core.store.evidence_tables import CatalogueMoved, genesis
@@ -132,9 +132,7 @@ def test_ab_evidence_008_eight_processes_write_one_unbroken_chain(path):
 
     with opened(path) as store:
         found = verify_chain(store, "ws")
-        calls = store.read(
-            lambda t: [row.call for row in t.records("ws", after=0, limit=5000)]
-        )
+        calls = store.read(lambda t: [row.call for row in t.records("ws", after=0, limit=5000)])
     assert (found.consistent, found.records) == (True, 4000)
     assert len(set(calls)) == 4000
 
@@ -148,7 +146,7 @@ def test_ab_store_002_a_lock_held_too_long_is_a_typed_failure(store, path):
         with pytest.raises(StoreError) as caught:
             write(store, "ws", 1, prefix="again")
         assert caught.value.code == "store_locked"
-        assert store.read(lambda t: t.head("ws"))[0] == 1
+        assert position(store, "ws") == 1
 
         other.execute("rollback")
     write(store, "ws", 1, prefix="again")
@@ -212,7 +210,7 @@ def test_a_reader_locked_out_waits_and_then_says_so(store, path):
                 reader.read(lambda t: t.head("ws"))
             assert caught.value.code == "store_locked"
             other.execute("rollback")
-        assert reader.read(lambda t: t.head("ws"))[0] == 1
+        assert position(reader, "ws") == 1
 
 
 @pytest.mark.parametrize("place", ["file", "memory"])
@@ -282,7 +280,7 @@ def test_a_full_disk_leaves_nothing_half_written(store):
         store.transact(large)
     assert caught.value.code == "store_unavailable"
     assert "full" in caught.value.message
-    assert store.read(lambda t: t.head("ws"))[0] == 3
+    assert position(store, "ws") == 3
 
     store.transact(lambda t: t._sql("pragma max_page_count=100000").fetchone())
     store.transact(large)
@@ -315,6 +313,22 @@ def test_ab_store_007_a_child_by_fork_refuses_and_the_parent_goes_on(store, path
     assert process.exitcode == 0
     assert [answers.get(), answers.get()] == ["refused", "refused"]
     assert verify_chain(store, "ws").records == 3
+
+
+def test_a_store_of_another_process_refuses_every_use(store):
+    """What a child by fork meets, seen from inside one process."""
+    store._pid = -1
+
+    for use in (store.transact, store.read):
+        with pytest.raises(UsedAfterFork):
+            use(lambda t: None)
+
+
+def test_a_view_that_a_fault_has_ended_is_not_ended_again(store):
+    """SQLite undoes by itself on some faults; the next read begins anew."""
+    store.read(lambda t: t._sql("rollback"))
+
+    assert store.read(lambda t: t.heads()) == []
 
 
 def test_a_closed_store_says_so(store):
@@ -365,9 +379,9 @@ def test_a_moved_catalogue_is_noticed_by_each_append(store, path):
     with opened(path) as other:
         after = other.transact(lambda t: t.bump_revision())
 
+    assert store.transact(partial(prepared, revision=after)) == 3
     with pytest.raises(CatalogueMoved):
         store.transact(partial(prepared, revision=before))
-    assert store.transact(partial(prepared, revision=after)) == 3
     store.transact(lambda t: t.bump_revision())
     with pytest.raises(CatalogueMoved):
         store.transact(partial(prepared, revision=after))
@@ -411,4 +425,4 @@ def test_a_store_in_memory_keeps_all_the_promises_of_one_in_a_file():
 
         assert verify_chain(store, "ws").records == 1
         assert store.read(lambda t: t.heads())[0][:2] == ("ws", 1)
-        assert genesis("ws") != store.read(lambda t: t.head("ws"))[1]
+        assert store.read(lambda t: t.head("ws")) != (1, genesis("ws"))
