@@ -1,7 +1,8 @@
-"""What a child process starts with: the program's path and its environment."""
+"""What a child process starts with, its program and environment, and why it did not start."""
 
 from __future__ import annotations
 
+import errno
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -79,3 +80,20 @@ def _inside(program: Path, walls: list[Path]) -> bool:
     # The link and its target: programs of many names (busybox) go by the link, so it is kept.
     places = (Path(os.path.realpath(program)), Path(os.path.realpath(program.parent), "program"))
     return any(wall in place.parents for wall in walls for place in places)
+
+
+def refuse_batch_file(command: str) -> None:
+    """Windows runs batch files in a shell, whose quoting cannot be made safe. Raises OSError."""
+    if os.name == "nt" and command.lower().endswith((".bat", ".cmd")):
+        raise OSError(errno.ENOEXEC, "a batch file runs in a shell", command)
+
+
+def spawn_reason(error: OSError | ValueError, command: str, cwd: Path) -> str:
+    """Why a program did not start: the system's words, beside the command that was declared."""
+    if not isinstance(error, OSError):
+        return f"{command}: an argument or variable holds a character that no program can be given"
+    if str(error.filename) == str(cwd):
+        return f"{command}: working directory {cwd}: {error.strerror}"
+    if isinstance(error, FileNotFoundError) and Path(command).exists():
+        return f"{command}: {error.strerror} (the file is there, its interpreter is not)"
+    return f"{command}: {error.strerror}"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import errno
+import _thread
 import os
+import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holon_core._process_capture import Capture, Captured
 from holon_core._process_io import STDERR, ChildIO, PollIO, ThreadIO
-from holon_core._process_launch import child_environment, resolve_program
+from holon_core._process_launch import (
+    child_environment,
+    refuse_batch_file,
+    resolve_program,
+    spawn_reason,
+)
 from holon_core._process_records import (
     ProcessCause,
     ProcessLimits,
@@ -99,32 +104,56 @@ class _Job:
         self._stdout = Capture(head_max=spec.max_stdout_bytes)
         self._stderr = Capture(head_max=spec.max_stderr_bytes - half, tail_max=half)
         self._io = _IO()
+        self._popen: subprocess.Popen[bytes] | None = None
         self._attached = self._ended = False
+        self._claim, self._launched = threading.Lock(), threading.Lock()
+        self._launched.acquire()
+        self._error: BaseException | None = None
         self._stopped_by: str | None = None
         self._may_survive = False
 
     def start(self) -> str | None:
         """Start the process; returns why that failed."""
+        # Signal handlers run in the main thread alone. One that raises there just after the
+        # fork, before the child's number is noted, would lose the child.
+        if threading.current_thread() is threading.main_thread():
+            _thread.start_new_thread(self._try_launch, ())
+            self._await_launch()
+        else:
+            self._try_launch()
+        if isinstance(self._error, (OSError, ValueError)):
+            return spawn_reason(self._error, self._spec.argv[0], self._spec.cwd)
+        if self._error is not None:
+            raise self._error
+        return None
+
+    def _await_launch(self) -> None:
+        with self._launched:
+            pass
+
+    def _try_launch(self) -> None:
+        if not self._claim.acquire(blocking=False):
+            return
         try:
             self._launch()
-        except (OSError, ValueError) as error:
-            return _reason(error, self._spec)
-        return None
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._launched.release()
 
     def _launch(self) -> None:
         import subprocess
 
         spec, io = self._spec, self._io
-        _refuse_shells(spec.argv[0])
+        refuse_batch_file(spec.argv[0])
         io.open(stdin=spec.stdin is not None, cancel=self._cancel)
         stdin, stdout, stderr = io.child_ends
-        # Made before it is started: an exception in between still finds the number to kill.
-        self._popen: subprocess.Popen[bytes] = subprocess.Popen.__new__(subprocess.Popen)
+        env = child_environment(spec.env)
         with LEADERS.lock:
-            self._popen.__init__(  # type: ignore[misc]
+            self._popen = subprocess.Popen(
                 spec.argv,
                 cwd=spec.cwd,
-                env=child_environment(spec.env),
+                env=env,
                 stdin=subprocess.DEVNULL if stdin is None else stdin,
                 stdout=stdout,
                 stderr=stderr,
@@ -148,6 +177,8 @@ class _Job:
 
     def close(self) -> None:
         """End a process that an exception left running, and let go of everything."""
+        if not self._claim.acquire(blocking=False):
+            self._await_launch()
         try:
             if self._running and self._attached:
                 self._stop()
@@ -158,16 +189,15 @@ class _Job:
 
     @property
     def _running(self) -> bool:
-        popen: Any = getattr(self, "_popen", None)
-        started = getattr(popen, "pid", None) is not None and popen.returncode is None
-        return started and not self._ended
+        return self._popen is not None and not self._ended
 
     def _abandon(self) -> None:
-        """End a process of which nothing but its number was learnt before an exception came."""
-        signal_group(self._popen.pid, SIGKILL)
-        self._popen.kill()
-        LEADERS.pids.discard(self._popen.pid)
-        self._popen.wait()
+        """End a process that was started and could not be followed."""
+        if self._popen is not None:
+            signal_group(self._popen.pid, SIGKILL)
+            self._popen.kill()
+            self._popen.wait()
+            LEADERS.pids.discard(self._popen.pid)
 
     def _watch(self) -> ProcessCause:
         deadline = self._began + self._spec.timeout_s
@@ -207,8 +237,9 @@ class _Job:
         unseen = forced and not self._family.marked
         self._may_survive = not gone or unseen or self._io.held
         LEADERS.pids.discard(self._family.leader)
-        if self._io.exited:
+        if self._io.exited and self._popen is not None:
             self._io.reap()
+            # Reaped without it: it would warn of a child that still runs.
             self._popen.returncode = 0
         self._family.reap()
         self._ended = True
@@ -261,11 +292,6 @@ class _Job:
         return ProcessCause.EXITED if self._io.status[1] is None else ProcessCause.SIGNALLED
 
 
-def _refuse_shells(command: str) -> None:
-    if os.name == "nt" and command.lower().endswith((".bat", ".cmd")):
-        raise OSError(errno.ENOEXEC, "a batch file runs in a shell", command)
-
-
 def _signal_name(number: int) -> str:
     import signal
 
@@ -273,14 +299,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _reason(error: OSError | ValueError, spec: ProcessSpec) -> str:
-    command = spec.argv[0]
-    if not isinstance(error, OSError):
-        return f"{command}: an argument or variable holds a character that no program can be given"
-    if str(error.filename) == str(spec.cwd):
-        return f"{command}: working directory {spec.cwd}: {error.strerror}"
-    if isinstance(error, FileNotFoundError) and Path(command).exists():
-        return f"{command}: {error.strerror} (the file is there, its interpreter is not)"
-    return f"{command}: {error.strerror}"

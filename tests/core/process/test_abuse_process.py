@@ -394,6 +394,38 @@ def test_ab_proc_014_a_keyboard_interrupt_ends_the_tree_and_goes_on(
     assert left_over() == []
 
 
+@linux
+def test_ab_proc_014_an_interrupt_at_any_moment_of_a_start_loses_no_process(
+    answer: Callable[..., Any], left_over: LeftOver
+) -> None:
+    """Also just after the fork, when nobody has noted the child's number yet."""
+    told = answer(
+        """
+        import random
+        run(spec("/bin/true"))
+        before = len(os.listdir("/proc/self/fd"))
+        seen = 0
+        for number in range(60):
+            delay = random.Random(number).random() * 0.0015
+            timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+            try:
+                timer.start()
+                run(spec("/bin/sh", "-c", "sleep 9 & sleep 9"))
+            except KeyboardInterrupt:
+                seen += 1
+            timer.join()
+        try:
+            children = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            children = None
+        print(json.dumps([seen, len(os.listdir("/proc/self/fd")) - before, children]))
+        """
+    )
+
+    assert told == [60, 0, None]
+    assert left_over() == []
+
+
 @posix
 def test_ab_proc_015_a_bad_exit_outweighs_a_valid_object(shell: Make) -> None:
     """The exit code is the failure, and both streams are previewed in evidence."""
