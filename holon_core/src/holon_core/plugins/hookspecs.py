@@ -6,9 +6,57 @@ from collections.abc import Iterable
 
 from holon_core.plugins.host import PluginHost
 from holon_core.plugins.markers import hookspec
+from holon_core.records.finding import Finding
+from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
+from holon_core.records.operation import Operation
 from holon_core.records.policy import Policy
 from holon_core.records.secret import SecretProvider
 from holon_core.records.sink import EvidenceSink
+from holon_core.records.tool import RuntimeToolDescriptor
+
+
+@hookspec
+def holon_capability_lanes(host: PluginHost) -> Iterable[CapabilityLane]:
+    """Offer the lanes that this plugin brings.
+
+    Called once, when a runtime opens, never during a call. The answers of all plugins are
+    joined and sorted by kind; a kind that two offer is refused for both, reserved kinds never
+    lose. Must not start a process or open a connection.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_skill_sources(host: PluginHost) -> Iterable[SkillSource]:
+    """Offer sources of tool definitions, each under an id of this distribution.
+
+    Called once, when a runtime opens. The sources are read then, and at a refresh, within 5 s
+    each. A definition with an error finding stays out and its neighbours come in.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_executors(host: PluginHost) -> Iterable[LaneExecutor]:
+    """Offer what runs the tools of this distribution's own sources.
+
+    Called once, when a runtime opens. An executor is entered with a sealed call and nothing
+    else, possibly from many threads at once.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_review_registration(
+    candidate: RuntimeToolDescriptor, previous: RuntimeToolDescriptor | None
+) -> Iterable[Finding]:
+    """Give findings on anything that is about to enter or change in the catalogue.
+
+    Called for every candidate, before it is stored. All findings of all plugins count; an
+    error finding keeps the candidate out. A reviewer that raises keeps it out, too. Like a
+    policy, a reviewer that was ever active belongs to the storage root.
+    """
+    raise AssertionError
 
 
 @hookspec
@@ -43,5 +91,52 @@ def holon_secret_providers(host: PluginHost) -> Iterable[SecretProvider]:
     Called once, when a runtime opens. A scheme that two plugins offer is refused for both;
     ``env``, ``file`` and ``keyring`` are reserved. Values are fetched only when a call
     executes, and never enter evidence, results or models.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_hookspecs() -> Iterable[object]:
+    """Offer modules of further hook specifications.
+
+    Called first of all, before any implementation is registered. A plugin that implements a
+    hook of a package that may be absent marks it ``optionalhook=True``.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_services(host: PluginHost) -> Iterable[tuple[str, object]]:
+    """Offer services by name, which hosts and lanes ask for by ``runtime.service(name)``.
+
+    Called once, when a runtime opens. A name that two plugins offer is refused for both.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_operations(host: PluginHost) -> Iterable[Operation]:
+    """Offer operations under nouns of this plugin's own.
+
+    Called once, when a runtime opens. From each row come its protocol method, its command and
+    its reference text. A method that exists is refused.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_runtime_opened(host: PluginHost) -> None:
+    """Be told that the runtime is open, and everything of the host may be used.
+
+    Called once, last of all at opening. What it raises is reported and stops nothing.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_runtime_closing(host: PluginHost) -> None:
+    """Be told that the runtime is about to close, while all of it still works.
+
+    Called once. What it raises is reported and stops nothing.
     """
     raise AssertionError

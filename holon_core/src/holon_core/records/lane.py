@@ -1,0 +1,66 @@
+"""What lanes offer: a kind of capability, where definitions come from, what runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from attrs import field, frozen
+
+from holon_core.records.skill import SkillSourceDescriptor
+from holon_core.records.tool import RuntimeToolDescriptor
+from holon_core.records.words import Posture
+
+
+@frozen(kw_only=True)
+class CapabilityLane:
+    """A kind of capability and the rules that hold for all of it.
+
+    ``postures`` are those that its tools may run under. ``needs_filesystem`` keeps it out of a
+    runtime in memory. Each of ``gates`` gets the attempt of a call and yields the
+    ``StructuredFailure`` of everything that blocks it; it runs on every call, so it is quick
+    and starts nothing.
+    """
+
+    kind: str
+    postures: frozenset[Posture]
+    needs_filesystem: bool = False
+    gates: tuple[Any, ...] = field(default=())
+
+
+@frozen(kw_only=True)
+class LaneExecutor:
+    """What runs the tools of one source.
+
+    ``source`` is a source id of the same distribution. ``executor`` has ``execute(call)``, sync
+    or async, and ``preview(call)``. ``self_limiting`` says that it keeps the time limit itself,
+    as everything does that runs through ``call.run_process``.
+    """
+
+    source: str
+    executor: Any
+    self_limiting: bool = False
+    inline: bool = False
+
+
+class SkillSource(Protocol):
+    """A source of tool definitions.
+
+    ``read`` is called when a runtime opens and at a refresh, never in a list or a discovery;
+    it has 5 s, and a late one is shown as late. ``signal`` changes when a read would give
+    something else: while it, the distribution and its version stay the same, the stored
+    definitions are used and ``read`` is not called.
+    """
+
+    @property
+    def descriptor(self) -> SkillSourceDescriptor:
+        """Id, kind and origin of the source."""
+        ...
+
+    def signal(self) -> str:
+        """Return a short text that changes with the definitions; quick, no I/O of weight."""
+        ...
+
+    def read(self) -> Iterable[RuntimeToolDescriptor]:
+        """Return the definitions; origin, provenance and digest are set by the core."""
+        ...
