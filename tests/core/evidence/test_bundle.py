@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
 
 
 @pytest.fixture
-def exported(store, tmp_path) -> Path:
+def exported(store: SqliteStore, tmp_path: Path) -> Path:
     """The whole chain as a bundle."""
     Evidence(store).export(tmp_path / "bundle.jsonl", workspace="ws")
     return tmp_path / "bundle.jsonl"
@@ -66,7 +67,7 @@ def exported(store, tmp_path) -> Path:
 
 def script(path: Path, *kept: object) -> subprocess.CompletedProcess[str]:
     """Run the offline verifier as anybody would, with nothing of Holon to import."""
-    command = [sys.executable, "-I", SCRIPT, path, *map(str, kept)]
+    command = [sys.executable, "-I", str(SCRIPT), str(path), *map(str, kept)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
 
 
@@ -157,12 +158,12 @@ def test_the_first_bad_position_is_named(exported, dropped, bad):
     assert (found.consistent, found.bad_seq, found.chain) == (False, bad, "ws")
 
 
-def forged(body: bytes, /, **changes: object) -> bytes:
+def forged(body: bytes, /, **changes: Any) -> bytes:
     """Make a bundle of one record whose hashes fit, whatever it says."""
     chain = "ws"
     hashed = link(genesis(chain), 1, content_hash(body))
     record = {"seq": 1, "body": body.decode(), "hash": hashed, **changes}
-    lines = [
+    lines: list[dict[str, Any]] = [
         bundle.header(chain, first=1, previous=genesis(chain)),
         {name: value for name, value in record.items() if value is not ...},
         bundle.tail(EvidenceHead(chain=chain, seq=1, hash=hashed)),
@@ -286,7 +287,7 @@ def test_an_export_that_fails_halfway_leaves_no_file(tmp_path):
     """Neither the reserved name nor the unfinished file stays."""
     path = tmp_path / "bundle.jsonl"
 
-    def lines() -> Iterator[dict[str, object]]:
+    def lines() -> Iterator[dict[str, Any]]:
         yield {"a": 1}
         raise OSError(28, "No space left on device")
 

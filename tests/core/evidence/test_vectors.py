@@ -29,7 +29,7 @@ BAD = {
 
 def script_refuses(name: str) -> bool:
     """Run the offline verifier on one vector."""
-    command = [sys.executable, "-I", SCRIPT, VECTORS / name]
+    command = [sys.executable, "-I", str(SCRIPT), str(VECTORS / name)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     return done.returncode == 1 and done.stderr.startswith("refused: ")
 

@@ -14,23 +14,15 @@ import pytest
 from chains import opened, write
 from holon_core.store import migrations
 from holon_core.store.sqlite import SqliteStore
+from next_version import NEXT
 
 POINTS = 50
-# A next version for the test: tables, an index, and a change of every record.
-NEXT = (
-    *(f"create table next_{n}(a integer primary key, b text)" for n in range(12)),
-    *(f"insert into next_{n} select seq, hash from evidence" for n in range(12)),
-    "alter table evidence add column note text",
-    "update evidence set note='moved'",
-    "create index next_index on evidence(note)",
-)
-
 # Runs the migration and dies, as by kill -9, at the n-th of the interpreter's steps.
 CHILD = """
 import os, signal, sys
 from pathlib import Path
 from holon_core.store import migrations, opening
-from test_migration_crash import install
+from next_version import install
 
 install()
 steps = 0
@@ -58,12 +50,6 @@ print(steps)
 """
 
 
-def install() -> None:
-    """Let this process know one version more."""
-    migrations.MIGRATIONS = (migrations.V1, NEXT)
-    migrations.VERSION = 2
-
-
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the test know one version more."""
@@ -73,10 +59,9 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def child(path: Path, limit: int) -> subprocess.CompletedProcess[str]:
     """Open a store with the next version in a process that dies at a given step."""
-    places = [*sys.path, str(Path(__file__).parent)]
     return subprocess.run(
         [sys.executable, "-c", CHILD, path, str(limit)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=False,

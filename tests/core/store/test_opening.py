@@ -228,20 +228,7 @@ def test_a_store_larger_than_the_limit_is_opened_without_the_full_check(tmp_path
     assert caught.value.code == "store_corrupt"
 
 
-TABLES = [
-    "live",
-    "evidence",
-    "evidence_calls",
-    "cursors",
-    "approvals",
-    "held",
-    "idempotency",
-    "run_effects",
-    "documents",
-    "revisions",
-    "leases",
-    "blobs",
-]
+TABLES = ("live", "evidence", "approvals", "held", "documents", "revisions", "leases", "blobs")
 
 
 def test_opening_waits_for_another_process_and_then_says_so(tmp_path):

@@ -83,10 +83,16 @@ def test_a_child_by_fork_does_not_keep_its_parents_lock(tmp_path):
     lock = OsLock(tmp_path / "lock")
     assert lock.try_acquire()
     context = multiprocessing.get_context("fork")
-    end = context.Event()
-    child = context.Process(target=end.wait, args=(30,))
+    running, end = context.Event(), context.Event()
+
+    def live() -> None:
+        running.set()
+        end.wait(30)
+
+    child = context.Process(target=live)
     child.start()
     try:
+        assert running.wait(30)
         assert is_held(tmp_path / "lock")
         lock.forget()
         lock.forget()

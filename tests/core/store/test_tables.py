@@ -40,7 +40,7 @@ HELD = HeldCall(
     tool={"id": "t"},
     arguments={"text": "zwölf"},
     preview={"would": "write"},
-    flags=("invisible",),
+    flags=({"kind": "invisible"},),
     idempotency_key="k",
     held_at_unix_seconds=1,
 )
@@ -93,7 +93,7 @@ USES: dict[str, Callable[[Tables], object]] = {
     "list_approvals": lambda t: t.list_approvals(
         state=ApprovalState.PENDING, workspace="ws", after="", limit=5
     ),
-    "count_pending": lambda t: t.count_pending("ws", "p"),
+    "count_pending": lambda t: t.count_pending("ws", "p", 5),
     "last_consumed": lambda t: t.last_consumed("t", "ws"),
     "put_held": lambda t: t.put_held(HELD),
     "held": lambda t: t.held("c1"),
@@ -170,8 +170,8 @@ def test_an_approval_comes_back_as_it_was_stored(tables):
     assert tables.approvals_for("f") == [grant, APPROVAL]
     assert tables.approvals_in_scope("t", "p", ApprovalState.CONSUMED) == [grant]
     assert tables.list_approvals(state=None, workspace=None, after="a1", limit=5) == [grant]
-    assert tables.count_pending("ws", "p") == 1
-    assert tables.count_pending(None, "p") == 0
+    assert tables.count_pending("ws", "p", 5) == 1
+    assert tables.count_pending(None, "p", 5) == 0
     assert tables.last_consumed("t", "ws") == "c2"
 
 

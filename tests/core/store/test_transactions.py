@@ -190,7 +190,7 @@ def test_full_durability_is_asked_for_call_by_call(store):
     """The pragma follows each change, both ways."""
 
     def level(tables: Tables) -> int:
-        return tables._sql("pragma synchronous").fetchone()[0]
+        return int(tables._sql("pragma synchronous").fetchone()[0])
 
     levels = [store.transact(level, full=full) for full in (False, True, True, False)]
 

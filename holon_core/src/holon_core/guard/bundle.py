@@ -84,7 +84,7 @@ def write(path: Path, lines: Iterable[dict[str, JsonValue]], *, replace: bool = 
 
 def _write_new(new: Path, lines: Iterable[dict[str, JsonValue]]) -> None:
     descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with open(descriptor, "wb") as file:
+    with os.fdopen(descriptor, "wb") as file:
         file.writelines(map(line, lines))
         file.flush()
         os.fsync(file.fileno())

@@ -17,7 +17,7 @@ def _let_go_in_child() -> None:
         lock.forget()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch - other platforms do not fork
     os.register_at_fork(after_in_child=_let_go_in_child)
 
 

@@ -132,10 +132,14 @@ class SqliteStore:
                 if not opening.is_busy(error) or time.monotonic() > deadline:
                     raise opening.fault(error) from error
             finally:
-                self._view.forget()
-                if self._reader.in_transaction:
-                    self._reader.execute("rollback")
+                self._end_view()
             opening.pause()
+
+    def _end_view(self) -> None:
+        self._view.forget()
+        # SQLite ends a transaction by itself on some faults.
+        if self._reader.in_transaction:
+            self._reader.execute("rollback")
 
     def close(self) -> None:
         """Close both connections; a second call does nothing."""
