@@ -122,6 +122,37 @@ def test_marked_secrets_are_masked_in_payload_request_and_difference(view):
     )
 
 
+def test_all_that_a_marked_container_holds_is_hidden_in_the_request(view):
+    """Names and values inside a marked object or list are secrets as well."""
+    schema = {"properties": {"keys": {"x-holon-secret": True}, "list": {"x-holon-secret": True}}}
+    arguments = {"keys": {"name-of-key": ["value-one", True, None]}, "list": ["value-two", 424242]}
+
+    shown = view(
+        arguments,
+        tool={"input_schema": schema},
+        preview={"all": [{"name-of-key": "x value-one"}, "value-two", 424242, True, None]},
+    )
+
+    assert json.loads(shown.payload.text) == {"keys": "[redacted]", "list": "[redacted]"}
+    whole = json.dumps(shown.to_json())
+    assert not any(part in whole for part in ("name-of-key", "value-", "424242"))
+    assert json.loads(shown.request.text)["all"][3:] == [True, None]
+
+
+def test_the_unmarked_neighbours_of_a_secret_stay(view):
+    """A list with a secret at one place shows its other places, in both versions."""
+    schema = {"properties": {"l": {"prefixItems": [{}, {"x-holon-secret": True}]}}}
+
+    shown = view(
+        {"l": ["a", "secret-1"]}, last={"l": ["b", "secret-1"]}, tool={"input_schema": schema}
+    )
+
+    assert json.loads(shown.payload.text) == {"l": ["a", "[redacted]"]}
+    assert [(c.path, c.before, c.after) for c in shown.difference] == [
+        ("/arguments/l/0", '"b"', '"a"')
+    ]
+
+
 def test_an_equal_secret_is_no_difference(view):
     """Masked values are compared as they are, not as they are shown."""
     arguments = {"password": "hunter2-hunter2"}

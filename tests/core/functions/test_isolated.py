@@ -87,6 +87,17 @@ def sees(token: str, word: str) -> dict[str, bool]:
 def tells(token: str) -> int:
     raise ValueError(f"the token is {token}")
 
+@dataclass
+class Even:
+    n: int
+
+    def __post_init__(self) -> None:
+        if self.n % 2:
+            raise ValueError(f"{self.n} is odd")
+
+def picky(even: Even) -> int:
+    return even.n
+
 class Kit:
     @staticmethod
     def three() -> int:
@@ -438,7 +449,7 @@ def test_functions_typed_into_an_interpreter_are_rejected(tmp_path):
     assert "is in no file" in ran.stdout
 
 
-def worker(request: dict[str, Any]) -> subprocess.CompletedProcess[bytes]:
+def worker(request: dict[str, Any], **variables: str) -> subprocess.CompletedProcess[bytes]:
     """Run the worker by hand, as the executor runs it."""
     whole = {
         "path": [str(Path(entry).absolute()) for entry in sys.path],
@@ -455,6 +466,7 @@ def worker(request: dict[str, Any]) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-c", BOOTSTRAP],
         input=json.dumps(whole).encode(),
+        env={**os.environ, **variables},
         capture_output=True,
         check=False,
     )
@@ -475,8 +487,9 @@ def test_the_worker_prints_one_object_and_nothing_else(kit):
         ({"name": "gone"}, "tool_raised", "has no gone any more"),
         ({"name": "refund", "module": "not_there"}, "tool_raised", "ModuleNotFoundError"),
         ({"name": "fails", "arguments": {"text": "x" * 9000}}, "tool_raised", "xxx"),
+        ({"name": "picky", "arguments": {"even": {"n": 3}}}, "arguments_invalid", "at /even"),
     ],
-    ids=["renamed", "no_module", "long_message"],
+    ids=["renamed", "no_module", "long_message", "odd_argument"],
 )
 def test_the_worker_says_what_went_wrong_by_its_exit(kit, request_, code, said):
     """A failure is an object too, told apart by the exit code, and bounded."""
@@ -489,23 +502,28 @@ def test_the_worker_says_what_went_wrong_by_its_exit(kit, request_, code, said):
     assert len(told["message"]) <= 2000
 
 
-def test_an_argument_without_a_python_form_did_not_start_the_function(kit, tmp_path, runtime):
+def test_an_argument_without_a_python_form_did_not_start_the_function(kit, call):
     """The refusal is that of the arguments, as it is without isolation."""
-    (tmp_path / "dated_kit.py").write_text(
-        "from datetime import date\ndef on(day: date) -> str:\n    return day.isoformat()\n"
-    )
-    sys.path.insert(0, str(tmp_path))
-    try:
-        module = importlib.import_module("dated_kit")
-        made = runtime.register(module.on, effects="none", isolation="process")
-        session = runtime.session(principal="ann")
-        assert session.call(made.id, {"day": "2024-02-29"}).output == {"result": "2024-02-29"}
-        ran = worker({"module": "dated_kit", "name": "on", "arguments": {"day": "2023-02-29"}})
-    finally:
-        sys.path.remove(str(tmp_path))
-        sys.modules.pop("dated_kit", None)
+    result = call(kit.picky, {"even": {"n": 3}})
 
-    assert json.loads(ran.stdout)["code"] == "arguments_invalid"
+    assert result.status is Status.FAILED
+    assert result.failure.code == "arguments_invalid"
+    assert result.failure.message == "Even refuses the values (ValueError) at /even"
+    assert call(kit.picky, {"even": {"n": 4}}).output == {"result": 4}
+
+
+def test_the_worker_awaits_a_coroutine_function(kit):
+    """An asynchronous function needs no loop of the host's."""
+    ran = worker({"name": "later", "arguments": {"n": 1}, "is_async": True})
+
+    assert json.loads(ran.stdout) == {"result": 2}
+
+
+def test_the_worker_finds_a_function_by_file(kit):
+    """A script's function is loaded from its file, whose name says nothing."""
+    ran = worker({"name": "where", "file": kit.__file__}, HOLON_CALL_ID="c1")
+
+    assert json.loads(ran.stdout)["name"] == "__holon_main__"
 
 
 def test_the_decorator_asks_for_isolation_too(kit, runtime):

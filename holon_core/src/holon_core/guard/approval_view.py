@@ -185,7 +185,7 @@ def _masked_leaves(raw: Any, masked: Any) -> Iterator[str]:
     elif isinstance(raw, Mapping):
         for key, value in raw.items():
             yield from _masked_leaves(value, masked[key])
-    elif isinstance(raw, list):
+    else:
         for value, below in zip(raw, masked, strict=True):
             yield from _masked_leaves(value, below)
 
