@@ -408,6 +408,35 @@ def test_neither_half_of_a_secret_across_a_cut_is_readable(cut: int, line_break:
     assert not any(SECRET[-k:] in bare_tail for k in range(4, len(SECRET) + 1))
 
 
+def test_a_secret_that_repeats_itself_takes_no_more_time_than_it_is_long() -> None:
+    """Much that looks like it, and a real one at the end: found without trying all pairs."""
+    secret = "ab" * 2000 + "c"
+    almost = ("ab" * 1999 + "d") * 100
+
+    assert redactor(secret).text(almost + secret) == almost + MARK
+
+
+def test_beside_a_cut_what_takes_too_long_to_tell_is_left_away() -> None:
+    """What was compared by then is no secret; the rest beside the cut goes, whatever it is."""
+    end = redactor("ab" * 2000 + "c").data(b"x" * 30_000 + b"ab" * 1999 + b"dab", cut_end=True)
+    start = redactor("c" + "ab" * 2000).data(b"ab" * 1000 + b"d" + b"x" * 30_000, cut_start=True)
+
+    assert end.endswith(MARK.encode())
+    assert end[: -len(MARK)].lstrip(b"x") == b"ab" * (len(end[: -len(MARK)].lstrip(b"x")) // 2)
+    assert b"dab" not in end
+    assert start.startswith(MARK.encode())
+    assert start.strip(b"x") == MARK.encode()
+
+
+@pytest.mark.parametrize("secret", ["nrnr\\\\", "nnnn", "rrrrrr"])
+def test_a_secret_of_the_letters_of_line_breaks_alone_is_replaced(secret: str) -> None:
+    """Nothing of it is left in a text without line breaks."""
+    made = redactor(secret)
+
+    assert made.text(f"a {secret} b {secret} c") == f"a {MARK} b {MARK} c"
+    assert secret not in made.text(secret * 30)
+
+
 @given(secret=secrets, encoding=encodings, data=st.data(), before=texts, after=texts)
 def test_no_part_of_any_encoding_remains_beside_a_cut(
     secret: str, encoding: str, data: st.DataObject, before: str, after: str

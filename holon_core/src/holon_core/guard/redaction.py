@@ -19,6 +19,9 @@ MAX_VALUES = 1024
 _MAX_PASSES = 8
 _MAX_DEPTH = 256
 _MIN_PART = 4
+# A secret that repeats itself takes long to compare with all that looks like it; beyond this the
+# whole stretch beside the cut goes.
+_MAX_STEPS = 100_000
 _NUMBER = re.compile(r"[-+.0-9eE]+")
 
 
@@ -55,11 +58,19 @@ class _Known:
     def _mark(self, name: str) -> bytes:
         # A mark must not hold a secret itself ("redacted" is somebody's password).
         marks = (f"[redacted:{escape_controls(name)}]".encode("utf-8", "replace"), b"[redacted]")
-        return next((mark for mark in marks if not self.candidates(mark)), b"***")
+        return next((mark for mark in marks if not self.spans(mark)), b"***")
 
-    def candidates(self, data: bytes) -> list[Form]:
-        """Return the forms that may occur in data; almost always none, at once."""
+    def spans(self, data: bytes) -> list[tuple[int, int, str]]:
+        """Find all occurrences: where each begins and ends, and the name of the secret."""
         bare = compact(data)
+        return [
+            (start, end, form.name)
+            for form in self.candidates(bare)
+            for start, end in form.spans(data, bare)
+        ]
+
+    def candidates(self, bare: bytes) -> list[Form]:
+        """Return the forms that may occur in a compact text; almost always none, at once."""
         forms = [form for form in self.shorts if form.key in bare]
         for table, size, code in ((self.eights, 8, "Q"), (self.fours, 4, "I")):
             if table and not table.keys().isdisjoint(blocks := _aligned(bare, size, code)):
@@ -164,19 +175,14 @@ def _clean(known: _Known, data: bytes) -> bytes:
 
 
 def _spans(known: _Known, data: bytes) -> list[tuple[int, int, bytes]]:
-    """Find all occurrences, joined where they overlap; the longest gives the mark."""
-    found = sorted(
-        (start, -end, known.marks[form.name])
-        for form in known.candidates(data)
-        for start, end in form.spans(data)
-    )
+    """Find all occurrences, joined where they overlap; the first and longest gives the mark."""
     spans: list[tuple[int, int, bytes]] = []
-    for start, minus_end, mark in found:
+    for start, end, name in sorted(known.spans(data), key=lambda span: (span[0], -span[1])):
         if spans and start < spans[-1][1]:
-            first, end, kept = spans[-1]
-            spans[-1] = (first, max(end, -minus_end), kept)
+            first, furthest, mark = spans[-1]
+            spans[-1] = (first, max(furthest, end), mark)
         else:
-            spans.append((start, -minus_end, mark))
+            spans.append((start, end, known.marks[name]))
     return spans
 
 
@@ -193,13 +199,15 @@ def _without_end(known: _Known, data: bytes) -> bytes:
     """Replace the longest beginning of a secret that the data ends with."""
     best, mark = len(data), b""
     for form in known.forms:
+        first, steps = form.body[:1], 0
         # Room for a line break after every byte.
-        at = data.find(form.body[:1], max(0, len(data) - 6 * len(form.body)))
+        at = data.find(first, max(0, len(data) - 6 * len(form.body)))
         while 0 <= at < best:
             end, reached = walk(data, at, form.body)
-            if end == len(data) and reached >= _MIN_PART:
+            steps += reached
+            if (end == len(data) and reached >= _MIN_PART) or steps > _MAX_STEPS:
                 best, mark = at, known.marks[form.name]
-            at = data.find(form.body[:1], at + 1)
+            at = data.find(first, at + 1)
     return data[:best] + mark if mark else data
 
 
@@ -209,12 +217,17 @@ def _without_start(known: _Known, data: bytes) -> bytes:
     # The cut may have gone through a line break that is written as two characters.
     starts = (0, 1) if data[:1] in (b"n", b"r") else (0,)
     for form in known.forms:
-        for skipped in range(1, len(form.body) - _MIN_PART + 1):
-            rest = form.body[skipped:]
+        size, steps = len(form.body), 0
+        for skipped in range(1, size - _MIN_PART + 1):
             for start in starts:
-                end, reached = walk(data, start, rest)
-                if reached == len(rest) and end > best:
+                end, reached = walk(data, start, form.body, skipped)
+                steps += reached - skipped
+                if steps > _MAX_STEPS:
+                    end, reached = min(len(data), 6 * size), size
+                if reached == size and end > best:
                     best, mark = end, known.marks[form.name]
+            if steps > _MAX_STEPS:
+                break
     return mark + data[best:] if mark else data
 
 

@@ -37,8 +37,8 @@ class Form:
     """One shape of one secret, without line breaks.
 
     ``left`` and ``right`` say that a further base64 character on that side holds bits of it.
-    The search is linear: no byte of ``body`` can also begin a line break that is skipped, but
-    for its last, so nothing is tried twice.
+    ``key`` is what is left of it in a compact text, where occurrences are looked for in linear
+    time; each is then compared in full, byte by byte.
     """
 
     __slots__ = ("_head", "body", "key", "left", "name", "right")
@@ -48,18 +48,37 @@ class Form:
         self.key = compact(body)
         self._head: re.Pattern[bytes] | None = None
 
-    def spans(self, data: bytes) -> list[tuple[int, int]]:
-        """Find every occurrence: where it begins and where it ends."""
+    def spans(self, data: bytes, bare: bytes) -> list[tuple[int, int]]:
+        """Find every occurrence: where it begins and where it ends.
+
+        Args:
+            data: Where to look.
+            bare: The same, compact.
+        """
         found = []
-        head, at = self._compiled(), 0
-        while match := head.search(data, at):
-            end, reached = walk(data, match.end(), self.body[_HEAD:])
-            if reached < len(self.body) - _HEAD:
-                at = match.start() + 1
-                continue
-            at = end
-            found.append(self._widened(data, match.start(), end))
+        before, kept = 0, 0
+        at = bare.find(self.key)
+        while at >= 0:
+            before = _behind(data, before, at - kept)
+            kept = at
+            span = self._compared(data, before)
+            if span is not None:
+                found.append(self._widened(data, *span))
+            at = bare.find(self.key, at + (len(self.key) if span and self.key else 1))
         return found
+
+    def _compared(self, data: bytes, before: int) -> tuple[int, int] | None:
+        """Compare in full: the form begins at the next byte that is kept, or shortly before."""
+        first = _behind(data, before, 1)
+        start = data.find(self.body[:1], before, first)
+        while start >= 0:
+            match = self._compiled().match(data, start)
+            if match is not None:
+                end, reached = walk(data, match.end(), self.body, min(_HEAD, len(self.body)))
+                if reached == len(self.body):
+                    return start, end
+            start = data.find(self.body[:1], start + 1, first)
+        return None
 
     def _compiled(self) -> re.Pattern[bytes]:
         # Made when first needed, and only of the head: a long key would take long to compile.
@@ -84,19 +103,32 @@ def _escape_before(data: bytes, at: int) -> int:
     return 2 if at > 1 and data[at - 2 : at] in (b"\\n", b"\\r") else 0
 
 
-def walk(data: bytes, at: int, body: bytes) -> tuple[int, int]:
+def _behind(data: bytes, at: int, count: int) -> int:
+    """Return the offset behind so many further bytes that a compact text keeps."""
+    while count > 0 and at < len(data):
+        piece = data[at : at + count]
+        at += len(piece)
+        count -= len(compact(piece))
+    return at
+
+
+def walk(data: bytes, at: int, body: bytes, reached: int = 0) -> tuple[int, int]:
     """Follow a form through data, over line breaks.
+
+    No byte of a form can also begin a line break that is skipped, but for its last, so nothing
+    is tried twice.
 
     Args:
         data: Where to look.
         at: The offset of the first byte to compare.
         body: What should stand there.
+        reached: How many bytes of it are known to stand before.
 
     Returns:
         The offset behind the last byte that fits (the end of the data where it ends inside the
         form), and how many bytes of ``body`` fit.
     """
-    reached, last, size = 0, len(body) - 1, len(data)
+    last, size = len(body) - 1, len(data)
     while reached <= last:
         start = at
         while match := NEWLINES.match(data, at):
