@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holon_core.errors import Misuse, Refused, RuntimeNotOpen
 from holon_core.opening import Parts, open_parts
 from holon_core.records.caller import CallerContext
-from holon_core.records.words import Surface
+from holon_core.records.words import Authority, Surface
 from holon_core.session import Session
 
 if TYPE_CHECKING:
@@ -229,6 +229,42 @@ class Runtime:
         """
         self._check_open()
         return self._parts.register(fn, options)
+
+    def dispatch(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        caller: CallerContext,
+        authorities: Iterable[Authority] = (Authority.CALLER,),
+    ) -> Any:
+        """Answer one operation of the table, as every protocol and the command do.
+
+        Args:
+            method: ``noun/verb``, as ``protocol/list`` names it.
+            params: A JSON object; it never says who asks.
+            caller: Who asks, as the host's authentication states it.
+            authorities: What the caller may do here, by default only what callers may.
+
+        Returns:
+            JSON that fits the operation's response schema. A governed call that was refused or
+            held is an answer, not an exception.
+
+        Raises:
+            Refused: ``not_allowed``, or why the operation was refused; ``arguments_invalid``
+                where the parameters do not fit, with the path in its details.
+            Rejected: With every finding.
+            Misuse: No operation has this name.
+
+        Source: docs/reference/operations.md.
+        """
+        from holon_core.operations.dispatch import dispatch
+        from holon_core.operations.door import Door
+
+        self._check_open()
+        session = Session(self._guard, caller, lambda: self._open)
+        door = Door(runtime=self, session=session, authorities=frozenset(authorities))
+        return dispatch(door, method, params)
 
     @property
     def tools(self) -> Tools:

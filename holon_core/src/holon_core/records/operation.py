@@ -12,11 +12,15 @@ from holon_core.records.words import Authority, Effect
 
 @frozen(kw_only=True)
 class Operation:
-    """An operation: protocol method ``noun/verb``, command ``holon noun verb``, typed handler.
+    """An operation: protocol method ``noun/verb`` and command ``holon noun verb``.
 
     ``request`` is the JSON Schema of its parameters, ``response`` that of its answer;
-    ``handler(runtime, caller, params)`` does the work. ``columns`` are the fields that the
-    command's table shows. ``doc`` is its reference text, ``command`` false for protocol only.
+    ``handler(door, params)`` does the work, ``doc`` is its reference text. ``effects`` are those
+    of the operation itself; a governed call has its tool's besides. ``listing`` names the member
+    of the answer that is a list of things, ``columns`` the fields of each that the command's
+    table shows. ``positional`` are the parameters that the command takes by position.
+    ``unread`` are parameters that the guarded call judges, so that a refusal of them is recorded
+    and answered as the result of a call.
     """
 
     noun: str
@@ -27,7 +31,10 @@ class Operation:
     handler: Callable[..., Any]
     doc: str
     effects: frozenset[Effect] = frozenset({Effect.NONE})
+    listing: str | None = None
     columns: tuple[str, ...] = ()
+    positional: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def method(self) -> str:

@@ -1,0 +1,1 @@
+"""Operations: one table, from which protocol, commands and reference pages derive."""

@@ -1,0 +1,78 @@
+"""From a method's name and its parameters to its answer: one way for every door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import JsonRefused
+from holon_core.operations.door import Door, not_allowed
+from holon_core.operations.faults import BadRequest, UnknownOperation
+from holon_core.operations.table import OPERATIONS
+from holon_core.records.failure import failure
+
+if TYPE_CHECKING:
+    from holon_core.records.operation import Operation
+
+SCHEMA_DOMAIN = "holon-operation/1"
+
+
+def dispatch(door: Door, method: str, params: object) -> Any:
+    """Answer one request.
+
+    Args:
+        door: The runtime, who asks, and what they may.
+        method: ``noun/verb``.
+        params: A JSON object, already parsed; never says who asks.
+
+    Returns:
+        JSON that fits the operation's response schema. A governed call that was refused or held
+        is an answer, not an exception.
+
+    Raises:
+        UnknownOperation: No row has this name.
+        BadRequest: The parameters do not fit; ``details`` name path and rule.
+        Refused: The operation was refused: ``not_allowed`` where the caller lacks its authority.
+        Rejected: With every finding.
+        StoreError: The store does not answer.
+
+    Source: design, section 8.
+    """
+    operation = OPERATIONS.get(method)
+    if operation is None:
+        raise UnknownOperation(f"no operation {method!r:.100}; protocol/list names those there are")
+    if operation.authority not in door.authorities:
+        needed = operation.authority.value
+        raise not_allowed(f"{method} needs the authority {needed}", authority=needed)
+    return operation.handler(door, read_params(operation, params))
+
+
+def read_params(operation: Operation, params: object) -> dict[str, Any]:
+    """Check parameters against the schema of their operation, and copy them.
+
+    Raises:
+        BadRequest: They are not JSON within the limits, or do not fit.
+    """
+    from holon_core.wire.canonical import digest
+    from holon_core.wire.schema_engine import compiled
+    from holon_core.wire.values import normalise
+
+    if not isinstance(params, Mapping):
+        raise BadRequest(failure("arguments_invalid", "parameters are a JSON object", path=""))
+    unread = {name: params[name] for name in operation.unread if name in params}
+    try:
+        # What the guarded call judges itself stands here as nothing.
+        copy: Any = normalise(params | {name: {} for name in unread}).value
+    except JsonRefused as error:
+        details = {"path": error.path, "rule": error.rule}
+        raise BadRequest(failure("arguments_invalid", str(error), **details)) from None
+    schema = operation.request
+    errors = compiled(schema, digest(schema, domain=SCHEMA_DOMAIN)).errors(copy)
+    if errors:
+        shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in errors]
+        first = errors[0]
+        message = f"{first.message} at {first.path or '/'}"
+        raise BadRequest(
+            failure("arguments_invalid", message, path=first.path, rule=first.rule, errors=shown)
+        )
+    return {**copy, **unread}

@@ -1,0 +1,62 @@
+"""What a handler works with: a runtime's facets, the caller's session, and its authorities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from holon_core.errors import Refused
+from holon_core.records.failure import failure
+from holon_core.records.words import Authority
+
+if TYPE_CHECKING:
+    from holon_core.records.caller import CallerContext
+    from holon_core.runtime import Runtime
+    from holon_core.session import Session
+
+Params = Mapping[str, Any]
+
+
+@frozen(kw_only=True)
+class Door:
+    """One request's way into a runtime; the caller comes from the host, never from the request."""
+
+    runtime: Runtime
+    session: Session
+    authorities: frozenset[Authority]
+
+    @property
+    def caller(self) -> CallerContext:
+        """Who asks."""
+        return self.session.caller
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether it sees what belongs to others: operators and approvers do."""
+        return bool(self.authorities & {Authority.OPERATOR, Authority.APPROVER})
+
+    def may(self, authority: Authority) -> bool:
+        """Tell whether the caller holds an authority."""
+        return authority in self.authorities
+
+    def owns(self, *, principal: str | None, workspace: str | None) -> bool:
+        """Tell whether something belongs to exactly this caller."""
+        return (principal, workspace) == (self.caller.principal, self.caller.workspace)
+
+    def workspace_of(self, params: Params) -> str | None:
+        """Return the workspace that a request speaks of; its caller's where it names none.
+
+        Raises:
+            Refused: ``not_allowed``: it is not the caller's, and the caller sees only its own.
+        """
+        wanted: str | None = params.get("workspace", self.caller.workspace)
+        if wanted != self.caller.workspace and not self.sees_all:
+            raise not_allowed("a caller sees its own workspace")
+        return wanted
+
+
+def not_allowed(message: str, **details: Any) -> Refused:
+    """Make the refusal of what this caller may not do."""
+    return Refused(failure("not_allowed", message, **details))

@@ -1,0 +1,219 @@
+"""Operations on tools: list, read, call, dry run, explain, release, and what policy says."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import Refused
+from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.door import Door, Params
+from holon_core.operations.schemas import (
+    AFTER_ID,
+    ARGUMENTS,
+    CALL_ID,
+    LIMIT,
+    TOOL,
+    params,
+    text,
+)
+from holon_core.records.finding import Finding
+from holon_core.records.operation import Operation
+from holon_core.records.result import ExplainStep, Explanation, ToolResult
+from holon_core.records.tool import RuntimeToolDescriptor
+from holon_core.records.words import Authority, Decision, Effect
+
+if TYPE_CHECKING:
+    from holon_core.session import Session
+
+NOUN = "runtime-tool"
+READS = frozenset({Effect.HOST_STATE_READ})
+WRITES = frozenset({Effect.HOST_STATE_WRITE})
+RESULT = schema_of(ToolResult)
+_KEY = text("Idempotency key: the same key and payload run once.")
+_DIGEST = text("Digest of the definition that is meant, where it is pinned.")
+_DECISIONS = [decision.value for decision in Decision]
+
+
+def list_tools(door: Door, given: Params) -> Any:
+    """Answer a page of the catalogue."""
+    limit = given.get("limit", 50)
+    found = door.runtime.tools.list(after=given.get("after", ""), limit=limit)
+    last = found[-1].id if len(found) == limit else None
+    return {"tools": to_json(found), "next_after": last}
+
+
+def read_tool(door: Door, given: Params) -> Any:
+    """Answer one tool, and what registration said about it."""
+    tools = door.runtime.tools
+    tool = tools.read(given["tool"])
+    return {"tool": to_json(tool), "findings": to_json(tools.findings(tool.id))}
+
+
+def call_tool(door: Door, given: Params) -> Any:
+    """Call a tool under guard."""
+    return to_json(
+        door.session.call(
+            given["tool"],
+            given.get("arguments"),
+            key=given.get("key"),
+            definition=given.get("definition"),
+        )
+    )
+
+
+def dry_run(door: Door, given: Params) -> Any:
+    """Show what a call would send."""
+    return to_json(door.session.dry_run(given["tool"], given.get("arguments")))
+
+
+def explain(door: Door, given: Params) -> Any:
+    """Walk the steps of a call."""
+    return to_json(
+        door.session.explain(given["tool"], given.get("arguments"), key=given.get("key"))
+    )
+
+
+def release(door: Door, given: Params) -> Any:
+    """Release a held call: one's own, or as an approver anybody's."""
+    call_id = given["call_id"]
+    return to_json(_releasing(door, call_id).release(call_id))
+
+
+def _releasing(door: Door, call_id: str) -> Session:
+    if not door.may(Authority.APPROVER):
+        return door.session
+    try:
+        caller = door.runtime.approvals.held_call(call_id).caller
+    except Refused:
+        # The session answers and records that no such call is held.
+        return door.session
+    return door.runtime.session(principal=caller.principal, workspace=caller.workspace)
+
+
+def explain_policy(door: Door, given: Params) -> Any:
+    """Say what policy decides of a call, and by which rule."""
+    explained = door.session.explain(given["tool"], given.get("arguments"))
+    names = [step.step for step in explained.steps]
+    end = len(names) if "policy" in names else 0
+    steps = tuple(islice(explained.steps, names.index("policy") if end else 0, end))
+    rules = [step for step in steps if step.step == "policy rule"]
+    said = next((step.verdict for step in steps if step.step == "policy"), None)
+    decision = Decision.DENY.value if said == "block" else said
+    by = next((rule.detail for rule in rules if rule.verdict == decision), None)
+    stopped = None if steps else explained.steps[-1].detail
+    return {
+        "tool": explained.tool,
+        "decision": decision,
+        "decided_by": by,
+        "stopped": stopped,
+        "rules": to_json(rules),
+    }
+
+
+ROWS = (
+    Operation(
+        noun=NOUN,
+        verb="list",
+        request=params(after=AFTER_ID, limit=LIMIT),
+        response=page("tools", schema_of(RuntimeToolDescriptor)),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=list_tools,
+        listing="tools",
+        columns=("id", "side_effect_class", "readiness", "approval", "description"),
+        doc="List the tools of the catalogue by id. It shows base readiness, never who may call.",
+    ),
+    Operation(
+        noun=NOUN,
+        verb="read",
+        request=params(("tool",), tool=TOOL),
+        response=answer(tool=schema_of(RuntimeToolDescriptor), findings=listed(schema_of(Finding))),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=read_tool,
+        positional=("tool",),
+        doc="Read one tool: schemas, effects, requirements, digest, and its findings.",
+    ),
+    Operation(
+        noun=NOUN,
+        verb="call",
+        request=params(("tool",), tool=TOOL, arguments=ARGUMENTS, key=_KEY, definition=_DIGEST),
+        response=RESULT,
+        authority=Authority.CALLER,
+        effects=WRITES,
+        handler=call_tool,
+        positional=("tool",),
+        unread=("arguments",),
+        doc=(
+            "Call a tool under guard. A call that was refused or that waits for a person is a "
+            "result, too: `status`, `failure`, `held`."
+        ),
+    ),
+    Operation(
+        noun=NOUN,
+        verb="dry-run",
+        request=params(("tool",), tool=TOOL, arguments=ARGUMENTS),
+        response=RESULT,
+        authority=Authority.CALLER,
+        effects=WRITES,
+        handler=dry_run,
+        positional=("tool",),
+        unread=("arguments",),
+        doc=(
+            "Show the exact request that a call would make. Nothing starts, nothing is used up; "
+            "what would block the call is in `blocking_reasons`."
+        ),
+    ),
+    Operation(
+        noun=NOUN,
+        verb="explain",
+        request=params(("tool",), tool=TOOL, arguments=ARGUMENTS, key=_KEY),
+        response=schema_of(Explanation),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=explain,
+        listing="steps",
+        columns=("step", "verdict", "detail"),
+        positional=("tool",),
+        unread=("arguments",),
+        doc="Walk the steps of a call and say which rule or gate answers what. Nothing runs.",
+    ),
+    Operation(
+        noun=NOUN,
+        verb="release",
+        request=params(("call_id",), call_id=CALL_ID),
+        response=RESULT,
+        authority=Authority.CALLER,
+        effects=WRITES,
+        handler=release,
+        positional=("call_id",),
+        doc=(
+            "Run a held call that was approved, on its stored payload; every step is taken again. "
+            "A caller releases its own calls, an approver anybody's."
+        ),
+    ),
+    Operation(
+        noun="policy",
+        verb="explain",
+        request=params(("tool",), tool=TOOL, arguments=ARGUMENTS),
+        response=answer(
+            tool={"type": "string"},
+            decision={"enum": [*_DECISIONS, None]},
+            decided_by={"type": ["string", "null"]},
+            stopped={"type": ["string", "null"]},
+            rules=listed(schema_of(ExplainStep)),
+        ),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=explain_policy,
+        listing="rules",
+        columns=("verdict", "detail"),
+        positional=("tool",),
+        unread=("arguments",),
+        doc=(
+            "Say what policy decides of a call of this caller, and which rule decided. `decision` "
+            "is null where an earlier step stops the call; `stopped` says which."
+        ),
+    ),
+)
