@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from bisect import bisect_right, insort
+from collections import OrderedDict
 from functools import cached_property
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from holon_core.catalogue.codec import descriptor_from
 from holon_core.records.words import READ_ONLY, Effect
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from holon_core.guard.sealed import SealedCall
+    from holon_core.records.lane import LaneExecutor
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.store.protocol import Store
     from holon_core.wire.schema_engine import SchemaValidator
     from holon_core.wire.schema_marks import Marks
+
+TOOLS = "holon.tools"
+PINS = "holon.pins"
+MAX_READ = 4096
+MAX_PINS = 100_000
 
 
 class Executor(Protocol):
@@ -111,39 +122,87 @@ class Entry:
 
 
 class Catalogue:
-    """All entries of one runtime, by id, in id order. Safe for many threads."""
+    """All entries of one runtime, by id, in id order. Safe for many threads.
 
-    def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+    Host functions live in memory, since they are registered at each start. What lanes bring
+    lives in the store and is read when it is asked for: a start reads none of it.
+
+    Args:
+        store: Where the stored entries are.
+        executors: What runs the tools of a source, by source id.
+    """
+
+    def __init__(self, store: Store, executors: Mapping[str, LaneExecutor] | None = None) -> None:
+        self._store = store
+        self._executors = executors or {}
+        self._own: dict[str, Entry] = {}
         self._order: list[str] = []
+        self._read: OrderedDict[str, Entry] = OrderedDict()
+        self._pins: dict[str, str] | None = None
         self._lock = threading.Lock()
 
     def get(self, tool_id: str) -> Entry | None:
         """Return the entry of an id."""
-        return self._entries.get(tool_id)
+        return self._own.get(tool_id) or self._read.get(tool_id) or self._load(tool_id)
+
+    def _load(self, tool_id: str) -> Entry | None:
+        found = self._store.read(lambda tables: tables.document(TOOLS, tool_id))
+        if found is None:
+            return None
+        entry = self._entry(found.body)
+        with self._lock:
+            self._read[tool_id] = entry
+            if len(self._read) > MAX_READ:
+                self._read.popitem(last=False)
+        return entry
+
+    def _entry(self, body: bytes) -> Entry:
+        tool = descriptor_from(body)
+        runs = self._executors.get(tool.id.partition("/")[0])
+        if runs is None:
+            return Entry(tool, None)
+        return Entry(
+            tool,
+            runs.executor,
+            is_async=iscoroutinefunction(runs.executor.execute),
+            inline=runs.inline,
+            self_limiting=runs.self_limiting,
+        )
+
+    def forget(self) -> None:
+        """Drop what was read from the store, after another process changed it."""
+        with self._lock:
+            self._read.clear()
+            self._pins = None
+
+    def pin_of(self, tool_id: str) -> str | None:
+        """Return the digest that an operator pinned a tool to, if any."""
+        pins = self._pins
+        if pins is None:
+            rows = self._store.read(lambda tables: tables.list_documents(PINS, limit=MAX_PINS))
+            pins = self._pins = {row.id: json.loads(row.body)["digest"] for row in rows}
+        return pins.get(tool_id)
 
     def put(self, entry: Entry) -> Entry | None:
-        """Add an entry or replace the one of its id; return the replaced one."""
+        """Add an entry of this process or replace the one of its id; return the replaced one."""
         with self._lock:
-            before = self._entries.get(entry.tool.id)
-            self._entries[entry.tool.id] = entry
+            before = self._own.get(entry.tool.id)
+            self._own[entry.tool.id] = entry
             if before is None:
                 insort(self._order, entry.tool.id)
             return before
 
-    def remove(self, tool_id: str) -> bool:
-        """Remove an entry."""
-        with self._lock:
-            if self._entries.pop(tool_id, None) is None:
-                return False
-            del self._order[bisect_right(self._order, tool_id) - 1]
-            return True
-
     def page(self, *, after: str = "", limit: int = 50) -> list[Entry]:
         """Return up to ``limit`` entries after an id, in id order."""
+        rows = self._store.read(
+            lambda tables: tables.list_documents(TOOLS, after=after, limit=limit)
+        )
+        stored = {row.id: row.body for row in rows}
         with self._lock:
             start = bisect_right(self._order, after)
-            return [self._entries[tool_id] for tool_id in self._order[start : start + limit]]
+            own = {each: self._own[each] for each in self._order[start : start + limit]}
+        chosen = sorted({*stored, *own})[:limit]
+        return [own.get(each) or self._entry(stored[each]) for each in chosen]
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._own) + self._store.read(lambda tables: tables.count_documents(TOOLS))

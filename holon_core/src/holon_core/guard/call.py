@@ -6,8 +6,12 @@ drivers around execution, step 9 (design, section 4).
 
 from __future__ import annotations
 
+import contextlib
+import time
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import evolve
 
 from holon_core.errors import JsonRefused, StoreError
 from holon_core.guard import execute, idempotency
@@ -24,24 +28,26 @@ from holon_core.guard.results import (
     unrecorded,
 )
 from holon_core.guard.sealed import SealedCall, mint
-from holon_core.guard.spending import spend
+from holon_core.guard.spending import reason_without_spending, spend
 from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.result import ToolResult
-from holon_core.records.words import Decision, Effect, HeldState
+from holon_core.records.words import Decision, Effect, HeldState, Origin, Status
 from holon_core.store.evidence_tables import CatalogueMoved
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterator
 
     from holon_core.cancel import CancelToken
     from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
     from holon_core.records.outcome import ExecutorOutcome
+    from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
 
 
@@ -77,9 +83,11 @@ def prepare(guard: Guard, attempt: Attempt, *, wait: bool = True) -> SealedCall 
         for problem in gates(guard, attempt):
             raise Refusal(problem)
         decide(guard, attempt)
+        return _admit(guard, attempt, wait=wait)
     except Refusal as refusal:
         return record_refusal(guard, attempt, refusal.failure, wait=wait)
-    return _admit(guard, attempt, wait=wait)
+    except StoreError as error:
+        return unrecorded(attempt, error)
 
 
 def resolve(guard: Guard, attempt: Attempt) -> None:
@@ -91,8 +99,9 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
     attempt.revision = guard.revision
-    if attempt.pin is not None and attempt.pin != entry.tool.digest:
-        raise Refusal(failure("definition_changed", pinned=attempt.pin, found=entry.tool.digest))
+    pin = attempt.pin or guard.catalogue.pin_of(attempt.tool_id)
+    if pin is not None and pin != entry.tool.digest:
+        raise Refusal(failure("definition_changed", pinned=pin, found=entry.tool.digest))
 
 
 def scope(guard: Guard, attempt: Attempt) -> None:
@@ -145,7 +154,7 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
     entry = attempt.entry
     tool = entry.tool
     if entry.executor is None:
-        yield failure("unsupported_capability", "nothing on this host executes it")
+        yield _no_executor(tool)
     if Effect.UNKNOWN in tool.effects:
         yield failure("effects_undeclared")
     for slot in tool.secret_slots:
@@ -154,6 +163,14 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
             yield problem
     for gate in guard.gates.get(tool.lane, ()):
         yield from gate(attempt)
+
+
+def _no_executor(tool: RuntimeToolDescriptor) -> StructuredFailure:
+    distribution = tool.provenance.distribution
+    if tool.origin is Origin.IMPORTED_STATE or not distribution:
+        return failure("unsupported_capability", "nothing on this host executes it")
+    text = f"its lane is not active here; install {distribution}, or see the list of plugins"
+    return failure("dependency_missing", text)
 
 
 def decide(guard: Guard, attempt: Attempt) -> None:
@@ -209,8 +226,6 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
         return _admit(guard, attempt, wait=wait)
     except (CatalogueMoved, _EffectsMoved):
         return _again(guard, attempt, wait=wait)
-    except StoreError as error:
-        return unrecorded(attempt, error)
     guard.pump.notify()
     return answer
 
@@ -219,6 +234,7 @@ def _again(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
     """Take the steps once more on what changed meanwhile; a changed tool is refused."""
     before = attempt.entry.tool.digest
     guard.revision = guard.store.read(lambda tables: tables.revision())
+    guard.catalogue.forget()
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None or entry.tool.digest != before:
         return record_refusal(guard, attempt, failure("definition_changed"), wait=wait)
@@ -239,6 +255,8 @@ def _in_transaction(
         answer = _check_approval(guard, attempt, tables, now)
         if answer is not None:
             return answer
+    if attempt.mode == "request":
+        return _not_needed(guard, attempt, tables)
     if attempt.mode == "release":
         tables.set_held_state(attempt.call_id, HeldState.RELEASED)
     return _accept(guard, attempt, tables, ready or _accepted(guard, attempt), now)
@@ -258,8 +276,6 @@ def _check_key(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> Tool
     fields["replayed_from"] = quote(found.call)
     draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
     attempt.seqs.append(draft.append(tables))
-    from attrs import evolve
-
     return evolve(idempotency.unpack(found, attempt), evidence_refs=refs(attempt))
 
 
@@ -268,14 +284,14 @@ def _same_held(guard: Guard, attempt: Attempt, tables: Tables, call: str) -> Too
     fields["held_as"] = quote(call)
     draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
     attempt.seqs.append(draft.append(tables))
-    attempt.call_id = call
-    return refused(attempt, failure("approval_required"), held=True)
+    return evolve(refused(attempt, failure("approval_required")), held=call, replayed_from=call)
 
 
 def _check_approval(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ToolResult | None:
     """Step 7: only a stored, explicit approval of exactly this payload lets it pass."""
-    forced = attempt.mode == "edit"
-    found = failure("approval_required") if forced else spend(tables, attempt, now)
+    found = _find_approval(attempt, tables, now)
+    if found is None:
+        return None
     if isinstance(found, ApprovalRecord):
         attempt.approval_id = found.id
         attempt.self_approved = found.self_approved
@@ -285,6 +301,26 @@ def _check_approval(guard: Guard, attempt: Attempt, tables: Tables, now: int) ->
     if attempt.preview is None:
         raise _NeedsPreview
     return hold(guard, attempt, tables, found, now)
+
+
+def _find_approval(
+    attempt: Attempt, tables: Tables, now: int
+) -> ApprovalRecord | StructuredFailure | None:
+    """Consume what covers a call; an edit is always held, a request uses nothing up."""
+    if attempt.mode == "edit":
+        return failure("approval_required")
+    if attempt.mode == "request":
+        asks = attempt.verdict.decision is Decision.ASK
+        return reason_without_spending(tables, attempt, now) if asks else None
+    return spend(tables, attempt, now)
+
+
+def _not_needed(guard: Guard, attempt: Attempt, tables: Tables) -> ToolResult:
+    """Answer a request for an approval that is there already, or that nobody asks for."""
+    fields = {**common_fields(guard, attempt), "needed": "false"}
+    draft = guard.recorder.draft(attempt.chain, attempt.call_id, "approval_requested", fields)
+    attempt.seqs.append(draft.append(tables))
+    return ToolResult(status=Status.COMPLETED, evidence_refs=refs(attempt), call_id=attempt.call_id)
 
 
 def _refuse_in(
@@ -338,7 +374,7 @@ def _accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: i
         if tables.run_effects(run) != attempt.effects_used:
             raise _EffectsMoved
         tables.add_run_effects(run, frozenset(map(str, attempt.entry.tool.effects)))
-    attempt.started = guard.clock.monotonic()
+    attempt.accepted, attempt.started = True, guard.clock.monotonic()
     return mint(attempt, guard.services)
 
 
@@ -358,10 +394,9 @@ def finish(
 
 def request(guard: Guard, attempt: Attempt) -> ToolResult:
     """Make, or find, the pending approval of a payload; nothing is held and nothing runs."""
-    ready = prepare(guard, attempt)
-    if isinstance(ready, ToolResult):
-        return ready
-    raise AssertionError("a request is never accepted")
+    answer = prepare(guard, attempt)
+    assert isinstance(answer, ToolResult)
+    return answer
 
 
 def call(guard: Guard, attempt: Attempt) -> ToolResult:
@@ -397,7 +432,7 @@ async def acall(guard: Guard, attempt: Attempt) -> ToolResult:
 def _close_cancelled(guard: Guard, attempt: Attempt, *, wait: bool = True) -> None:
     """Close an attempt that an exception ended; one that was never accepted has nothing open."""
     attempt.cancel.cancel()
-    if attempt.started:
+    if attempt.accepted:
         finish(guard, mint(attempt, guard.services), execute.cancelled(), wait=wait)
 
 
@@ -409,7 +444,9 @@ async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:
         problem = None
         if entry.tool.secret_slots:
             problem = await _in_thread(guard, lambda: execute.fetch_secrets(guard, call))
-        return problem or await execute.run_async_tool(call, call.limits.timeout_s)
+        if problem is not None:
+            return problem
+        return execute.uninterrupted(await execute.run_async_tool(call, call.limits.timeout_s))
     return await _in_thread(guard, lambda: execute.run(guard, call), token=call.cancel)
 
 
@@ -437,5 +474,20 @@ async def _in_thread(guard: Guard, work: Callable[[], T], *, token: CancelToken 
     except asyncio.CancelledError:
         if token is not None:
             token.cancel()
-        await asyncio.wait({future}, timeout=None if token is None else execute.PATIENCE_S)
+        await _settle(future, None if token is None else execute.PATIENCE_S)
         raise
+
+
+async def _settle(future: asyncio.Future[T], patience_s: float | None) -> None:
+    """Wait for work in a thread, through any further cancelling: what it did is to be known."""
+    import asyncio
+
+    deadline = None if patience_s is None else time.monotonic() + patience_s
+    while not future.done():
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({future}, timeout=left)
+    if not future.cancelled():
+        future.exception()

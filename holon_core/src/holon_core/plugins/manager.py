@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from holon_core.plugins.host import PluginHost
 
 MAX_OFFERS = 100_000
+# Where pluggy's marker leaves its options on a function.
+MARK = "holon_impl"
 
 
 @frozen(kw_only=True)
@@ -53,6 +55,24 @@ class PluginManager:
         self._pluggy.add_hookspecs(hookspecs)
         self._provenance: dict[str, Provenance] = {}
         self.quarantined: list[Quarantined] = []
+
+    def register_all(self, plugins: Sequence[tuple[object, str, Provenance]]) -> None:
+        """Register plugins, after the hook specifications that they themselves bring."""
+        for plugin, name, provenance in plugins:
+            self._add_hookspecs(plugin, name, provenance)
+        for plugin, name, provenance in plugins:
+            self.register(plugin, name, provenance)
+
+    def _add_hookspecs(self, plugin: object, name: str, provenance: Provenance) -> None:
+        try:
+            offer = getattr(plugin, "holon_hookspecs", None)
+            marked = getattr(offer, MARK, None) is not None
+            for module in offer() if offer is not None and marked else ():
+                self._pluggy.add_hookspecs(module)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.report(name, provenance, f"holon_hookspecs raised {type(error).__name__}")
 
     def register(self, plugin: object, name: str, provenance: Provenance) -> bool:
         """Register a plugin object; one that cannot be is quarantined with the reason."""
@@ -100,6 +120,19 @@ class PluginManager:
         """Return active plugins, by distribution and then name."""
         return sorted(self._provenance.items(), key=lambda pair: (pair[1].distribution, pair[0]))
 
+    def implementers(self, hook: str) -> list[str]:
+        """Return names of active plugins that implement a hook, in order."""
+        caller = getattr(self._pluggy.hook, hook)
+        having = {impl.plugin_name for impl in caller.get_hookimpls()}
+        return [name for name, _ in self.names() if name in having]
+
+    def reviewers(self) -> list[Callable[..., Any]]:
+        """Return the reviewers of registrations, in order; they are called under guard."""
+        caller = self._pluggy.hook.holon_review_registration
+        by_name = {impl.plugin_name: impl for impl in caller.get_hookimpls()}
+        found = [by_name[name] for name in self.implementers("holon_review_registration")]
+        return [_reviewer(impl) for impl in found]
+
     def offers(self, hook: str, host: Callable[[str], PluginHost]) -> list[Offer]:
         """Ask every plugin one hook; drain its answer here, under guard.
 
@@ -144,3 +177,13 @@ class PluginManager:
         """Note a fault of a plugin that stays active."""
         finding = Finding(code="plugin_broken", message=problem)
         self.quarantined.append(Quarantined(name=name, provenance=provenance, findings=(finding,)))
+
+
+def _reviewer(impl: pluggy.HookImpl) -> Callable[..., Any]:
+    names = impl.argnames
+
+    def review(candidate: object, previous: object) -> Any:
+        given = {"candidate": candidate, "previous": previous}
+        return impl.function(*[given[name] for name in names])
+
+    return review

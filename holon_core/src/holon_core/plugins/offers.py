@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
@@ -11,10 +10,8 @@ from attrs import field, frozen
 from holon_core.records.tool import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from holon_core.clock import Clock
     from holon_core.plugins.host import PluginHost
+    from holon_core.plugins.loader import Found
     from holon_core.plugins.manager import Offer, PluginManager
 
 RESERVED_SCHEMES = frozenset({"env", "file", "keyring", "secret"})
@@ -25,51 +22,66 @@ class Offers:
     """The offers of every active plugin, each with who made it."""
 
     manager: PluginManager | None = None
+    lanes: tuple[Offer, ...] = ()
+    skill_sources: tuple[Offer, ...] = ()
+    executors: tuple[Offer, ...] = ()
+    reviewers: tuple[str, ...] = ()
     policies: tuple[Offer, ...] = ()
     sinks: tuple[Offer, ...] = ()
     secret_providers: tuple[Offer, ...] = ()
+    services: tuple[Offer, ...] = ()
+    operations: tuple[Offer, ...] = ()
     guards: tuple[str, ...] = field(default=())
 
 
 def gather(
     plugins: Sequence[object],
     *,
-    root: Path | None,
-    clock: Clock,
-    tables: Mapping[str, Mapping[str, Any]],
+    installed: Sequence[Found],
+    host: Callable[[str], PluginHost],
 ) -> Offers:
     """Register plugins and ask each hook once.
 
     Args:
         plugins: Plugin objects that the host gave.
-        root: The storage root; ``None`` in memory.
-        clock: The runtime's clock.
-        tables: The plugins' own tables of ``holon.toml``, by name.
+        installed: Plugins found by their entry points, good and bad.
+        host: Makes the host that a plugin of a name sees.
     """
-    if not plugins:
+    if not plugins and not installed:
         return Offers()
-    from holon_core.plugins.host import Host
     from holon_core.plugins.manager import PluginManager
 
     manager = PluginManager()
+    ready = []
+    for found in installed:
+        if found.problem:
+            manager.quarantine(found.name, found.provenance, found.problem)
+        else:
+            ready.append((found.plugin, found.name, found.provenance))
     for plugin in plugins:
-        manager.register(plugin, name_of(plugin), Provenance(plugin=name_of(plugin)))
-
-    def host(name: str) -> PluginHost:
-        return Host(name, root, clock, tables.get(name, {}))
-
+        name = name_of(plugin)
+        ready.append((plugin, name, Provenance(plugin=name)))
+    manager.register_all(ready)
     policies = _named(manager, manager.offers("holon_policies", host))
     sinks = _named(manager, manager.offers("holon_evidence_sinks", host))
     providers = _schemes(manager, manager.offers("holon_secret_providers", host))
+    reviewers = tuple(manager.implementers("holon_review_registration"))
     return Offers(
         manager=manager,
+        lanes=tuple(manager.offers("holon_capability_lanes", host)),
+        skill_sources=tuple(manager.offers("holon_skill_sources", host)),
+        executors=tuple(manager.offers("holon_executors", host)),
+        reviewers=reviewers,
         policies=policies,
         sinks=sinks,
         secret_providers=providers,
+        services=tuple(manager.offers("holon_services", host)),
+        operations=tuple(manager.offers("holon_operations", host)),
         guards=(
             *_labels("policy", policies),
             *_labels("sink", [s for s in sinks if s.item.required]),
             *_labels("secret provider", providers, lambda item: str(item.scheme)),
+            *(f"reviewer {name}" for name in reviewers),
         ),
     )
 

@@ -70,6 +70,11 @@ class DocumentTables:
         )
         return [Document(*row) for row in rows]
 
+    def count_documents(self, collection: str) -> int:
+        """Count the documents of a collection."""
+        row = self._sql("select count(*) from documents where collection=?", (collection,))
+        return int(row.fetchone()[0])
+
     def remove_document(self, collection: str, doc_id: str, *, at: int) -> bool:
         """Remove a document; its earlier revisions stay readable."""
         row = self._sql(
