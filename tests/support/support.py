@@ -30,3 +30,11 @@ def shared_json_lines(name: str) -> list[Any]:
         return []
     lines = (folder / name).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
+
+
+def shared_json(name: str) -> Any:
+    """Return the value of a JSON file of the test data, an empty list where it is absent."""
+    folder = shared_folder()
+    if folder is None or not (folder / name).is_file():
+        return []
+    return json.loads((folder / name).read_text(encoding="utf-8"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holon_core.errors import RuntimeNotOpen
+from holon_core.errors import RuntimeNotOpen, StoreError
 from holon_core.guard import call as guarded
 from holon_core.guard import rehearsal
 from holon_core.guard.attempt import Attempt
-from holon_core.guard.results import check_fits, record_refusal
+from holon_core.guard.results import check_fits, record_refusal, unrecorded
 from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ class Session:
         """Ask for an approval of exactly this payload ahead of the call.
 
         Returns:
-            A blocked result whose failure's details name the approval; nothing is held, and
-            the call itself runs once the approval is given. Where one covers it already, or
-            none is needed, that is said by ``failure`` being ``None``.
+            A blocked result whose failure's details name the approval as ``pending``; nothing
+            is held, and the call itself runs once the approval is given. Where one covers it
+            already, or none is needed, ``failure`` is ``None``.
         """
         attempt = self._attempt(tool, arguments, mode="request")
         return guarded.request(self._guard, attempt)
@@ -129,7 +129,12 @@ class Session:
 
     def _release(self, call_id: str) -> tuple[Attempt, ToolResult | None]:
         self._check_open()
-        held = self._guard.store.read(lambda tables: tables.held(call_id))
+        check_fits(call_id, "a call id")
+        try:
+            held = self._guard.store.read(lambda tables: tables.held(call_id))
+        except StoreError as error:
+            attempt = Attempt("", {}, self.caller)
+            return attempt, unrecorded(attempt, error)
         mine = held is not None and (held.caller.principal, held.caller.workspace) == (
             self.caller.principal,
             self.caller.workspace,

@@ -80,6 +80,7 @@ class Approvals:
         Raises:
             Refused: ``not_held``: no such call was held.
         """
+        check_fits(call_id, "a call id")
         found = self._guard.store.read(lambda tables: tables.held(call_id))
         if found is None:
             raise Refused(failure("not_held", f"no call {call_id} was held"))
@@ -130,6 +131,7 @@ class Approvals:
             self._guard.store.transact(
                 lambda tables: self._replace(tables, held, result.call_id, by, reason)
             )
+            self._guard.pump.notify()
         return result
 
     def _replace(self, tables: Tables, held: HeldCall, new_call: str, by: str, reason: str) -> None:
@@ -199,7 +201,7 @@ class Approvals:
         check_fits(principal, "principal")
         if not (1 <= uses <= MAX_GRANT_USES and 1 <= ttl_s <= MAX_TTL_S):
             raise Misuse(f"uses is 1 to {MAX_GRANT_USES}, ttl_s 1 to {MAX_TTL_S}")
-        _check_pattern(pattern)
+        pattern = _checked_pattern(pattern)
         entry = self._guard.catalogue.get(tool)
         if entry is None:
             raise Refused(failure("unknown_tool", f"no tool {tool}"))
@@ -217,7 +219,7 @@ class Approvals:
             principal=principal,
             role=role,
             profile=profile,
-            pattern=dict(pattern),
+            pattern=pattern,
             uses_left=uses,
             requested_at_unix_seconds=now,
             expires_at_unix_seconds=now + ttl_s,
@@ -227,6 +229,7 @@ class Approvals:
             self_approved=self._self_approved(principal, by),
         )
         self._guard.store.transact(lambda tables: self._put_grant(tables, made), full=True)
+        self._guard.pump.notify()
         return made
 
     def _put_grant(self, tables: Tables, made: ApprovalRecord) -> None:
@@ -254,12 +257,20 @@ class Approvals:
             approval = _find(tables, approval_or_call)
             if approval.state not in (ApprovalState.APPROVED, ApprovalState.PENDING):
                 raise Refused(failure("already_decided", f"it is {approval.state}"))
-            revoked = evolve(approval, state=ApprovalState.REVOKED, reason=reason)
+            revoked = evolve(
+                approval,
+                state=ApprovalState.REVOKED,
+                decided_by=by,
+                decided_at_unix_seconds=self._now(),
+                reason=reason,
+            )
             tables.put_approval(revoked)
             self._record(tables, approval.workspace, approval.id, "revoked", by=by, reason=reason)
             return revoked
 
-        return self._guard.store.transact(work, full=True)
+        answer = self._guard.store.transact(work, full=True)
+        self._guard.pump.notify()
+        return answer
 
     def wait(self, approval_or_call: str, *, timeout_s: float) -> ApprovalRecord:
         """Wait until an approval is decided, by whichever process.
@@ -290,6 +301,9 @@ class Approvals:
 
         def work(tables: Tables) -> ApprovalRecord | Refused:
             approval = _find(tables, approval_or_call)
+            held = tables.held(approval_or_call)
+            if held is not None and held.state is not HeldState.HELD:
+                raise Refused(failure("already_decided", f"call {held.call_id} is {held.state}"))
             if approval.state is not ApprovalState.PENDING:
                 raise Refused(failure("already_decided", f"it is {approval.state}"))
             now = self._now()
@@ -376,6 +390,7 @@ class Approvals:
 
 
 def _find(tables: Tables, approval_or_call: str) -> ApprovalRecord:
+    check_fits(approval_or_call, "an id")
     approval = tables.approval(approval_or_call)
     if approval is None:
         held = tables.held(approval_or_call)
@@ -385,7 +400,20 @@ def _find(tables: Tables, approval_or_call: str) -> ApprovalRecord:
     return approval
 
 
-def _check_pattern(pattern: Mapping[str, Any]) -> None:
+def _checked_pattern(pattern: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a grant's pattern as sound JSON of our own."""
+    from holon_core.errors import JsonRefused
+    from holon_core.wire.values import normalise
+
+    try:
+        value: Any = normalise(dict(pattern)).value
+    except JsonRefused as error:
+        raise Misuse(f"pattern is no JSON: {error}") from None
+    _check_conditions(value)
+    return value  # type: ignore[no-any-return]
+
+
+def _check_conditions(pattern: Mapping[str, Any]) -> None:
     for name, condition in pattern.items():
         keys = set(condition) if isinstance(condition, dict) else set()
         if len(keys) != 1 or not keys <= {"equals", "one_of", "glob"}:

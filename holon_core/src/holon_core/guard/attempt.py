@@ -47,6 +47,7 @@ class Attempt:
     canonical = b""
     # What most attempts never change stands on the class: making one is on the path of each call.
     chain = "_runtime"
+    accepted = False
     started = 0.0
     revision = 0
     self_approved = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holon_core.errors import JsonRefused, StoreError, StructuredFailureKind
 from holon_core.guard import idempotency
 from holon_core.guard.evidence import encode
+from holon_core.guard.execute import failed
 from holon_core.guard.results import blocking_of, failure_fragment, refs
 from holon_core.guard.spending import give_back
 from holon_core.records.failure import StructuredFailure, failure
@@ -44,8 +45,15 @@ class _Checked:
 def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: bool) -> ToolResult:
     """Record how an accepted call ended, and make its result."""
     attempt = call._attempt
-    checked = _check(guard, attempt, outcome)
-    draft = _draft(guard, call, outcome, checked)
+    try:
+        checked = _check(guard, attempt, outcome)
+        draft = _draft(guard, call, outcome, checked)
+    except Exception as error:
+        # Fields of the wrong types, or objects that fail when they are read.
+        outcome = failed(failure("lane_protocol", f"its answer raised {type(error).__name__}"))
+        call._drafts.clear()
+        checked = _check(guard, attempt, outcome)
+        draft = _draft(guard, call, outcome, checked)
     returned = type(outcome) is ExecutorOutcome and (
         checked.status is Status.BLOCKED or not outcome.started
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from holon_core.guard.attempt import Refusal
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 PATIENCE_S = 3.0
 # A tool called from a blocked event loop may be waiting for that very loop.
 LOOP_LIMIT_S = 30.0
+# What asyncio says where a future or a lock belongs to another loop.
+OTHER_LOOP = re.compile(r"different (event )?loop")
 
 
 def failed(
@@ -80,23 +83,29 @@ def raised(error: BaseException) -> ExecutorOutcome:
     if isinstance(error, Refusal):
         return failed(error.failure)
     name = type(error).__name__
-    text = str(error)
-    if isinstance(error, RuntimeError) and "different loop" in text:
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    if isinstance(error, RuntimeError) and OTHER_LOOP.search(text):
         return failed(failure("event_loop_blocked"))
     return failed(failure("tool_raised", f"{name}: {text}" if text else name, exception=name))
 
 
 def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
+    from concurrent.futures import CancelledError as Cancelled
     from concurrent.futures import TimeoutError as Late
 
     limit = call.limits.timeout_s
     blocked_loop = limit is None and _in_running_loop()
     future = guard.threads.run_on_loop(run_async_tool(call, limit))
     try:
-        return future.result(LOOP_LIMIT_S if blocked_loop else None)
+        return uninterrupted(future.result(LOOP_LIMIT_S if blocked_loop else None))
     except Late:
         future.cancel()
         return failed(failure("event_loop_blocked"))
+    except Cancelled:
+        return cancelled("the runtime was closed")
     except KeyboardInterrupt:
         future.cancel()
         raise
@@ -112,12 +121,23 @@ def _in_running_loop() -> bool:
     return True
 
 
-async def run_async_tool(call: SealedCall, limit: float | None) -> ExecutorOutcome:
-    """Await an asynchronous executor within its limit."""
+def uninterrupted(outcome: ExecutorOutcome | KeyboardInterrupt) -> ExecutorOutcome:
+    """Return an outcome, or raise the interrupt that stands for it."""
+    if isinstance(outcome, KeyboardInterrupt):
+        raise outcome
+    return outcome
+
+
+async def run_async_tool(
+    call: SealedCall, limit: float | None
+) -> ExecutorOutcome | KeyboardInterrupt:
+    """Await an asynchronous executor within its limit.
+
+    An interrupt is returned: raised in a task it would end the loop and everything on it.
+    """
     import asyncio
 
-    executor: Any = call._attempt.entry.executor
-    task = asyncio.ensure_future(executor.execute(call))
+    task = asyncio.ensure_future(_enter_async(call))
     try:
         done, _ = await asyncio.wait({task}, timeout=limit)
     except asyncio.CancelledError:
@@ -129,8 +149,20 @@ async def run_async_tool(call: SealedCall, limit: float | None) -> ExecutorOutco
         ended = await _end(task)
         return failed(_late(limit or 0, "" if ended else "it may still be running"))
     try:
-        return task.result()  # type: ignore[no-any-return]
-    except KeyboardInterrupt:
+        return task.result()
+    except asyncio.CancelledError as error:
+        return raised(error)
+
+
+async def _enter_async(call: SealedCall) -> ExecutorOutcome | KeyboardInterrupt:
+    import asyncio
+
+    executor: Any = call._attempt.entry.executor
+    try:
+        return await executor.execute(call)  # type: ignore[no-any-return]
+    except KeyboardInterrupt as interrupt:
+        return interrupt
+    except asyncio.CancelledError:
         raise
     except BaseException as error:
         return raised(error)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from holon_core.guard.fingerprint import arguments_digest
 from holon_core.guard.idempotency import key_of
@@ -49,6 +50,7 @@ def hold(
         attempt.seqs.append(draft.append(tables))
         return refused(attempt, problem)
     attempt.approval_id = approval.id
+    problem = evolve(problem, details={**problem.details, "pending": approval.id})
     waits = attempt.mode != "request"
     if waits:
         tables.put_held(_held(attempt, approval.id, now))
@@ -69,10 +71,10 @@ def hold(
 def _pending(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ApprovalRecord | None:
     assert attempt.fingerprint is not None
     for approval in tables.approvals_for(attempt.fingerprint):
-        if approval.state is ApprovalState.PENDING:
+        if approval.state is ApprovalState.PENDING and now < approval.expires_at_unix_seconds:
             return approval
     caller = attempt.caller
-    if tables.count_pending(caller.workspace, caller.principal) >= MAX_PENDING:
+    if tables.count_pending(caller.workspace, caller.principal, now) >= MAX_PENDING:
         return None
     made = ApprovalRecord(
         id=new_id("a"),
@@ -125,14 +127,17 @@ def _plain(value: Any) -> Any:
 def make_preview(guard: Guard, attempt: Attempt) -> Mapping[str, Any]:
     """Ask the executor for the exact request it would make; a fault becomes a note."""
     from holon_core.guard.sealed import mint
+    from holon_core.wire.strict_json import parse
+    from holon_core.wire.values import normalise
 
     executor = attempt.entry.executor
     if executor is None:
         return {}
+    # Its own arguments: what a preview changes in them must not reach what runs.
+    shadow = copy(attempt)
+    shadow.arguments = parse(attempt.canonical)  # type: ignore[assignment]
     try:
-        shown = executor.preview(mint(attempt, guard.services))
-        from holon_core.wire.values import normalise
-
+        shown = executor.preview(mint(shadow, guard.services))
         value = normalise(dict(shown)).value
     except KeyboardInterrupt:
         raise

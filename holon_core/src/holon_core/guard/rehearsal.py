@@ -37,8 +37,14 @@ def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
         guarded.scope(guard, attempt)
         guarded.check_arguments(attempt)
         _may_rehearse(guard, attempt)
+        return _rehearsed(guard, attempt)
     except Refusal as refusal:
         return record_refusal(guard, attempt, refusal.failure, wait=True)
+    except StoreError as error:
+        return unrecorded(attempt, error)
+
+
+def _rehearsed(guard: Guard, attempt: Attempt) -> ToolResult:
     problems = [problem for _, problem in _verdicts(guard, attempt) if problem is not None]
     shown = make_preview(guard, attempt)
     fields = common_fields(guard, attempt)
@@ -48,10 +54,8 @@ def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
         attempt.arguments, attempt.canonical, attempt.entry.input_marks
     )
     draft = guard.recorder.draft(attempt.chain, attempt.call_id, "dry_run", fields, payload=payload)
-    try:
-        attempt.seqs.append(guard.store.transact(draft.append))
-    except StoreError as error:
-        return unrecorded(attempt, error)
+    attempt.seqs.append(guard.store.transact(draft.append))
+    guard.pump.notify()
     return ToolResult(
         status=Status.COMPLETED,
         output=guard.redactor.value(dict(shown)),

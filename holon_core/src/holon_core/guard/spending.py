@@ -35,7 +35,7 @@ def spend(tables: Tables, attempt: Attempt, now: int) -> ApprovalRecord | Struct
         # Stored at once: an approval seen as expired stays so when the clock is set back.
         if approval.state is ApprovalState.EXPIRED:
             tables.put_approval(approval)
-    found = _usable(exact, alive, attempt)
+    found = _usable(exact, alive, attempt, now)
     if found is None:
         return _reason(exact, alive, attempt, now)
     return _consume(tables, found, attempt.call_id)
@@ -44,7 +44,7 @@ def spend(tables: Tables, attempt: Attempt, now: int) -> ApprovalRecord | Struct
 def reason_without_spending(tables: Tables, attempt: Attempt, now: int) -> StructuredFailure | None:
     """Say why no approval covers an attempt, or ``None`` where one does; nothing is used."""
     exact, alive = _candidates(tables, attempt, now)
-    if _usable(exact, alive, attempt) is not None:
+    if _usable(exact, alive, attempt, now) is not None:
         return None
     return _reason(exact, alive, attempt, now)
 
@@ -61,8 +61,11 @@ def _candidates(
 
 
 def _usable(
-    exact: list[ApprovalRecord], alive: list[ApprovalRecord], attempt: Attempt
+    exact: list[ApprovalRecord], alive: list[ApprovalRecord], attempt: Attempt, now: int
 ) -> ApprovalRecord | None:
+    # A person's no to exactly this payload outweighs what was approved before or by pattern.
+    if _denied(exact, now):
+        return None
     for approval in exact:
         if approval.state is ApprovalState.APPROVED and approval.uses_left > 0:
             return approval
@@ -146,6 +149,13 @@ def give_back(tables: Tables, approval_id: str, call: str) -> None:
     )
 
 
+def _denied(exact: list[ApprovalRecord], now: int) -> bool:
+    newest = exact[0] if exact else None
+    if newest is None or newest.state is not ApprovalState.DENIED:
+        return False
+    return now < newest.expires_at_unix_seconds
+
+
 _ENDED = {
     ApprovalState.CONSUMED: "approval_consumed",
     ApprovalState.EXPIRED: "approval_expired",
@@ -158,7 +168,7 @@ def _reason(
 ) -> StructuredFailure:
     newest = exact[0] if exact else None
     if newest is not None:
-        if newest.state is ApprovalState.DENIED and now < newest.expires_at_unix_seconds:
+        if _denied(exact, now):
             return failure(
                 "approval_denied",
                 f"{newest.decided_by} said no: {newest.reason}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,8 @@ T = TypeVar("T")
 
 # Wide enough that calls nested in calls do not starve one another.
 POOL_SIZE = 64
+# How long closing waits for the loop, and for the threads of the pool.
+JOIN_S = 3.0
 
 
 class Threads:
@@ -70,22 +73,23 @@ class Threads:
         Returns:
             What it returned, or ``None`` when the time was up; the thread then goes on,
             abandoned, since Python cannot end it.
+
+        Raises:
+            BaseException: What ``work`` raised.
         """
-        box: list[T] = []
-        done = threading.Event()
+        from concurrent.futures import Future, wait
 
-        def body() -> None:
-            try:
-                box.append(work())
-            finally:
-                done.set()
-
-        thread = threading.Thread(target=body, name="holon-limited", daemon=True)
+        future: Future[T] = Future()
+        thread = threading.Thread(
+            target=_work_into, args=(future, work), name="holon-limited", daemon=True
+        )
         thread.start()
-        if done.wait(limit_s):
-            return box[0] if box else None
-        self.abandon(thread)
-        return None
+        try:
+            wait({future}, limit_s)
+        finally:
+            if not future.done():
+                self.abandon(thread)
+        return future.result() if future.done() else None
 
     def abandon(self, thread: threading.Thread) -> None:
         """Note a thread that could not be ended."""
@@ -105,22 +109,53 @@ class Threads:
             self._loop = self._loop_thread = self._pool = None
         left: list[str] = []
         if loop is not None and loop_thread is not None:
-            loop.call_soon_threadsafe(loop.stop)
-            loop_thread.join(3)
-            if loop_thread.is_alive():
-                left.append(loop_thread.name)
-            else:
-                loop.close()
+            left += _end_loop(loop, loop_thread)
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
             left += _join_pool(pool)
         return left + self.abandoned()
 
 
+def _work_into(future: Future[T], work: Callable[[], T]) -> None:
+    try:
+        result = work()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def _end_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> list[str]:
+    """Cancel what runs on the loop, so that whoever waits for it gets an answer; then stop it."""
+    import asyncio
+    from concurrent.futures import TimeoutError as FutureTimeout
+
+    drained = asyncio.run_coroutine_threadsafe(_drain(), loop)
+    with contextlib.suppress(FutureTimeout):
+        drained.result(JOIN_S)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(JOIN_S)
+    if thread.is_alive():
+        return [thread.name]
+    loop.close()
+    return []
+
+
+async def _drain() -> None:
+    import asyncio
+
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=JOIN_S)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+
+
 def _join_pool(pool: ThreadPoolExecutor) -> list[str]:
     import time
 
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + JOIN_S
     threads = list(pool._threads)
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))

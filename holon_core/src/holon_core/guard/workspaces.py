@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from holon_core.errors import Misuse, Refused, WorkspaceInsideRoot
 from holon_core.records.failure import failure
@@ -69,13 +69,12 @@ class Workspaces:
 
     def _keep(self, workspace: Workspace) -> Workspace:
         before = self.find(workspace.id)
-        same = before is not None and (before.device, before.inode, before.principals) == (
-            workspace.device,
-            workspace.inode,
-            workspace.principals or before.principals,
-        )
-        if before is not None and same:
-            return before
+        if before is not None:
+            # A list of principals that was given once stays, also for a folder that was exchanged.
+            workspace = evolve(workspace, principals=workspace.principals or before.principals)
+            facts = (workspace.device, workspace.inode, workspace.principals)
+            if (before.device, before.inode, before.principals) == facts:
+                return before
         body = json.dumps(asdict(workspace), sort_keys=True).encode()
         at = workspace.opened_at_unix_seconds
         self._store.transact(

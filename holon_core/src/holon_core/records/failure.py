@@ -25,8 +25,9 @@ class StructuredFailure:
 
     @property
     def next_action(self) -> str:
-        """What would lift this failure, from the failure table."""
-        return FAILURES[self.code][3]
+        """What would lift this failure: from the failure table, where the code is a row of it."""
+        row = FAILURES.get(self.code)
+        return row[3] if row else "see the message"
 
 
 @frozen(kw_only=True)

@@ -156,12 +156,12 @@ class ApprovalTables:
         )
         return [_approval(row) for row in rows]
 
-    def count_pending(self, workspace: str | None, principal: str) -> int:
-        """Count the pending approvals of one principal in one workspace."""
+    def count_pending(self, workspace: str | None, principal: str, now: int) -> int:
+        """Count the approvals of one principal in one workspace that can still be decided."""
         row = self._sql(
             "select count(*) from approvals where state='pending' and workspace is ?"
-            " and principal=?",
-            (workspace, principal),
+            " and principal=? and expires_at>?",
+            (workspace, principal, now),
         ).fetchone()
         return int(row[0])
 
