@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holon_core.catalogue.catalogue import Catalogue
+from holon_core.catalogue.registry import Registry
+from holon_core.catalogue.sources import read_sources
 from holon_core.clock import Clock, SystemClock
 from holon_core.config import WorkspaceConfigs, load
 from holon_core.errors import StoreError
@@ -27,6 +29,9 @@ from holon_core.guard.threads import Threads
 from holon_core.guard.workspaces import Workspaces
 from holon_core.ids import new_id
 from holon_core.plugins.facet import Plugins
+from holon_core.plugins.host import Host
+from holon_core.plugins.lanes import join
+from holon_core.plugins.loader import find_installed
 from holon_core.plugins.offers import gather
 from holon_core.store.oslock import OsLock
 from holon_core.store.protocol import StoreBusy
@@ -36,6 +41,7 @@ from holon_core.tools import Tools
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holon_core.plugins.host import PluginHost
     from holon_core.plugins.manager import Offer
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
@@ -179,7 +185,12 @@ def _assemble(
     def record(tables: Tables, kind: str, fields: dict[str, str]) -> None:
         recorder.draft(RUNTIME_CHAIN, runtime_id, kind, fields).append(tables)
 
-    offered = gather(plugins, root=root, clock=clock, tables=settings.lanes)
+    installed = find_installed(settings.plugins) if discover else []
+
+    def host(name: str) -> PluginHost:
+        return Host(name, root, clock, settings.lanes.get(name, {}))
+
+    offered = gather(plugins, installed=installed, host=host)
     facet = Plugins(offered.manager, store, clock, record)
     facet.settle_guards(offered.guards, required)
     workspaces = Workspaces(store, clock, root)
@@ -193,12 +204,21 @@ def _assemble(
     providers = builtin_providers(None if root is None else root / "secrets")
     providers += tuple(offer.item for offer in offered.secret_providers)
     sinks = [offer.item for offer in offered.sinks]
+    joined = join(offered, in_memory=root is None)
+    registry = Registry(
+        store,
+        clock,
+        lanes=joined.lanes,
+        reviewers=[] if offered.manager is None else offered.manager.reviewers(),
+        limits=settings.limits,
+    )
+    sources = read_sources(registry, joined.sources)
     pump = SinkPump(store, sinks, clock=clock, to_record=to_record, runtime_id=runtime_id)
     guard = Guard(
         store=store,
         clock=clock,
         config=settings,
-        catalogue=Catalogue(),
+        catalogue=Catalogue(store, joined.executors),
         policy=policy,
         secrets=SecretResolver(providers, settings.secrets),
         redactor=redactor,
@@ -208,7 +228,7 @@ def _assemble(
         services=CallServices(store, redactor),
         threads=Threads(),
         pump=pump,
-        gates={},
+        gates={kind: lane.gates for kind, lane in joined.lanes.items()},
         runtime_id=runtime_id,
         operator=operator,
     )
@@ -222,7 +242,7 @@ def _assemble(
         guard=guard,
         approvals=Approvals(guard, call),
         evidence=Evidence(store),
-        tools=Tools(guard.catalogue),
+        tools=Tools(guard.catalogue, registry, joined.sources, sources),
         plugins=facet,
         root=root,
         lock=lock,

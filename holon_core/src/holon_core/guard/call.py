@@ -33,7 +33,7 @@ from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.result import ToolResult
-from holon_core.records.words import Decision, Effect, HeldState, Status
+from holon_core.records.words import Decision, Effect, HeldState, Origin, Status
 from holon_core.store.evidence_tables import CatalogueMoved
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
     from holon_core.records.outcome import ExecutorOutcome
+    from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
 
 
@@ -98,8 +99,9 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
     attempt.revision = guard.revision
-    if attempt.pin is not None and attempt.pin != entry.tool.digest:
-        raise Refusal(failure("definition_changed", pinned=attempt.pin, found=entry.tool.digest))
+    pin = attempt.pin or guard.catalogue.pin_of(attempt.tool_id)
+    if pin is not None and pin != entry.tool.digest:
+        raise Refusal(failure("definition_changed", pinned=pin, found=entry.tool.digest))
 
 
 def scope(guard: Guard, attempt: Attempt) -> None:
@@ -152,7 +154,7 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
     entry = attempt.entry
     tool = entry.tool
     if entry.executor is None:
-        yield failure("unsupported_capability", "nothing on this host executes it")
+        yield _no_executor(tool)
     if Effect.UNKNOWN in tool.effects:
         yield failure("effects_undeclared")
     for slot in tool.secret_slots:
@@ -161,6 +163,14 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
             yield problem
     for gate in guard.gates.get(tool.lane, ()):
         yield from gate(attempt)
+
+
+def _no_executor(tool: RuntimeToolDescriptor) -> StructuredFailure:
+    distribution = tool.provenance.distribution
+    if tool.origin is Origin.IMPORTED_STATE or not distribution:
+        return failure("unsupported_capability", "nothing on this host executes it")
+    text = f"its lane is not active here; install {distribution}, or see the list of plugins"
+    return failure("dependency_missing", text)
 
 
 def decide(guard: Guard, attempt: Attempt) -> None:
@@ -224,6 +234,7 @@ def _again(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
     """Take the steps once more on what changed meanwhile; a changed tool is refused."""
     before = attempt.entry.tool.digest
     guard.revision = guard.store.read(lambda tables: tables.revision())
+    guard.catalogue.forget()
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None or entry.tool.digest != before:
         return record_refusal(guard, attempt, failure("definition_changed"), wait=wait)
