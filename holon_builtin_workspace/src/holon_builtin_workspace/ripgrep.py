@@ -78,7 +78,8 @@ class Filters:
     def arguments(self, root: Root, place: Place) -> list[str]:
         """Return the flags for this, below one place of a workspace."""
         made = list(_FIXED)
-        made += ["--no-ignore"] if self.include_ignored else ["--ignore"]
+        # The opposite of --no-ignore would also undo --no-ignore-parent, so it is never given.
+        made += ["--no-ignore"] if self.include_ignored else []
         made += ["--hidden"] if self.include_hidden else ["--no-hidden"]
         kept_out = [f"/{os.fsdecode(RESERVED)}"] if place.path == b"." else []
         store = os.fsdecode(STORE_FILE)
