@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from holon_core.store.evidence_tables import content_hash
+from holon_core.store.evidence_tables import OpenCall, content_hash
 from holon_core.store.protocol import Store, Tables
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
@@ -24,6 +24,8 @@ def append(
     kind: str = "accepted",
     at: int = 1_700_000_000,
     payload: Any = None,
+    opens: str = "",
+    closes: OpenCall | None = None,
     **fields: Any,
 ) -> int:
     """Append one record inside a transaction; return its position."""
@@ -33,7 +35,15 @@ def append(
         body["payload"] = {"bytes": len(data), "sha256": sha256(data).hexdigest()}
     text = canonical(body)
     return tables.append(
-        chain, call, kind=kind, at=at, body=text, content_hash=content_hash(text), payload=data
+        chain,
+        call,
+        kind=kind,
+        at=at,
+        body=text,
+        content_hash=content_hash(text),
+        payload=data,
+        opens=opens,
+        closes=closes,
     )
 
 

@@ -15,7 +15,7 @@ from chains import append
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState, Surface
-from holon_core.store.evidence_tables import MAX_SEQ, OpenCall
+from holon_core.store.evidence_tables import MAX_SEQ, NotOpen, OpenCall
 from holon_core.store.migrations import migrate
 from holon_core.store.protocol import Tables
 
@@ -70,8 +70,6 @@ USES: dict[str, Callable[[Tables], object]] = {
     "append": lambda t: append(t, "ws", "c"),
     "revision": lambda t: t.revision(),
     "bump_revision": lambda t: t.bump_revision(),
-    "open_call": lambda t: t.open_call("c", "ws", 1, "r"),
-    "close_call": lambda t: t.close_call("c"),
     "open_calls": lambda t: t.open_calls(),
     "heads": lambda t: t.heads(),
     "head": lambda t: t.head("ws"),
@@ -110,6 +108,7 @@ USES: dict[str, Callable[[Tables], object]] = {
     "interrupt_keys": lambda t: t.interrupt_keys("c"),
     "purge_keys": lambda t: t.purge_keys(9, limit=5),
     "put_document": lambda t: [t.put_document("n", "d", b"{}", at=1) for _ in range(2)],
+    "count_documents": lambda t: t.count_documents("notes"),
     "document": lambda t: t.document("n", "d"),
     "document_at": lambda t: t.document_at("n", "d", 1),
     "list_documents": lambda t: t.list_documents("n"),
@@ -268,12 +267,14 @@ def test_bytes_are_stored_once_by_their_digest(tables):
 
 def test_open_calls_are_those_that_did_not_end(tables):
     """Recovery asks for them."""
-    tables.open_call("c1", "ws", 1, "r")
-    tables.open_call("c2", "ws", 2, "r")
+    append(tables, "ws", "c1", opens="r")
+    append(tables, "ws", "c2", opens="r")
+    append(tables, "ws", "c1", closes=OpenCall("c1", "ws", 1, "r"))
 
-    assert tables.close_call("c1")
-    assert not tables.close_call("c1")
+    with pytest.raises(NotOpen):
+        append(tables, "ws", "c1", closes=OpenCall("c1", "ws", 1, "r"))
     assert tables.open_calls() == [OpenCall("c2", "ws", 2, "r")]
+    assert tables.head("ws")[0] == 3
 
 
 def test_the_index_of_calls_says_when_nothing_is_left(tables):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holon_core.records.tool import Limits
     from holon_core.records.words import Effect
     from holon_core.records.workspace import Workspace
+    from holon_core.store.evidence_tables import OpenCall
 
 
 _LOCK = threading.Lock()
@@ -55,6 +56,7 @@ class Attempt:
     fingerprint: str | None = None
     preview: Mapping[str, Any] | None = None
     workspace: Workspace | None = None
+    opened: OpenCall | None = None
     limits: Limits
     effects_used: frozenset[Effect] = frozenset()
     _cancel: CancelToken | None = None

@@ -34,7 +34,7 @@ from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.result import ToolResult
 from holon_core.records.words import Decision, Effect, HeldState, Origin, Status
-from holon_core.store.evidence_tables import CatalogueMoved
+from holon_core.store.evidence_tables import CatalogueMoved, OpenCall
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
 from holon_core.wire.values import normalise
@@ -357,9 +357,9 @@ def _accepted_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
 
 def _accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: int) -> SealedCall:
     """Step 8: record the call as accepted; from here on it must be finished."""
-    seq = draft.append(tables, attempt.revision)
+    seq = draft.append(tables, revision=attempt.revision, opens=guard.runtime_id)
     attempt.seqs.append(seq)
-    tables.open_call(attempt.call_id, attempt.chain, seq, guard.runtime_id)
+    attempt.opened = OpenCall(attempt.call_id, attempt.chain, seq, guard.runtime_id)
     if attempt.key is not None:
         assert attempt.fingerprint is not None
         tables.reserve_key(

@@ -14,6 +14,7 @@ from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.outcome import ExecutorOutcome, ExecutorStatus
 from holon_core.records.result import ToolResult
 from holon_core.records.words import Status
+from holon_core.store.evidence_tables import NotOpen
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
@@ -58,14 +59,14 @@ def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: boo
         checked.status is Status.BLOCKED or not outcome.started
     )
 
-    def work(tables: Tables) -> int | None:
+    def work(tables: Tables) -> int:
         return _close_in(attempt, tables, draft, checked, returned=returned)
 
     try:
         seq = guard.store.transact(work, wait=wait)
     except StoreError as error:
         return _not_closed(attempt, checked, error.message)
-    if seq is None:
+    except NotOpen:
         return _not_closed(attempt, checked, "the call is not open any more")
     guard.pump.notify()
     attempt.seqs.append(seq)
@@ -74,9 +75,10 @@ def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: boo
 
 def _close_in(
     attempt: Attempt, tables: Tables, draft: Draft, checked: _Checked, *, returned: bool
-) -> int | None:
-    if not tables.close_call(attempt.call_id):
-        return None
+) -> int:
+    if attempt.opened is None:
+        raise NotOpen
+    seq = draft.append(tables, closes=attempt.opened)
     if returned and attempt.approval_id is not None:
         give_back(tables, attempt.approval_id, attempt.call_id)
     if attempt.key is not None:
@@ -86,7 +88,7 @@ def _close_in(
         else:
             packed = idempotency.pack(_result(attempt, checked))
             tables.finish_key(key, attempt.call_id, state="done", result=packed)
-    return draft.append(tables)
+    return seq
 
 
 def _check(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> _Checked:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
     from holon_core.records.caller import CallerContext
+    from holon_core.store.evidence_tables import OpenCall
     from holon_core.store.protocol import Tables
     from holon_core.wire.schema_marks import Marks
 
@@ -48,8 +49,15 @@ class Draft:
         self.body, self.payload = body, payload
         self.hash = content_hash(body)
 
-    def append(self, tables: Tables, revision: int | None = None) -> int:
-        """Append it inside a transaction; return its position."""
+    def append(
+        self,
+        tables: Tables,
+        *,
+        revision: int | None = None,
+        opens: str = "",
+        closes: OpenCall | None = None,
+    ) -> int:
+        """Append it inside a transaction; return its position. See ``EvidenceTables.append``."""
         return tables.append(
             self.chain,
             self.call,
@@ -59,6 +67,8 @@ class Draft:
             content_hash=self.hash,
             payload=self.payload,
             revision=revision,
+            opens=opens,
+            closes=closes,
         )
 
 

@@ -6,6 +6,7 @@ from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holon_core.store.evidence_tables import NotOpen
 from holon_core.store.oslock import is_held
 
 if TYPE_CHECKING:
@@ -45,11 +46,12 @@ def _lives(live: Path | None, runtime: str) -> bool:
 
 
 def _interrupt(tables: Tables, recorder: Recorder, call: OpenCall) -> None:
-    # Another process that opens at the same time may have been first.
-    if not tables.close_call(call.call):
-        return
     fields = {"accepted_seq": str(call.seq), "runtime": quote(call.runtime)}
-    recorder.draft(call.chain, call.call, "interrupted", fields).append(tables)
+    try:
+        recorder.draft(call.chain, call.call, "interrupted", fields).append(tables, closes=call)
+    except NotOpen:
+        # Another process that opens at the same time was first.
+        return
     tables.interrupt_keys(call.call)
 
 

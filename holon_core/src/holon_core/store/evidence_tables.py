@@ -25,6 +25,10 @@ class CatalogueMoved(Exception):
     """The catalogue's revision is not the one that the call was prepared with."""
 
 
+class NotOpen(Exception):
+    """The call that a record would close is not open any more."""
+
+
 class Row(NamedTuple):
     """One stored record."""
 
@@ -66,6 +70,11 @@ def _row(chain: str, base: int, row: tuple[Any, ...]) -> Row:
     return Row(chain, row[0] - base, *row[1:])
 
 
+def _line(call: str, seq: int, runtime: str) -> str:
+    """Write an open call as the head's row lists it: a list costs less than rows of its own."""
+    return f"{call} {seq} {runtime}\n"
+
+
 class EvidenceTables:
     """Statements of the evidence log, inside a transaction or a read."""
 
@@ -90,8 +99,10 @@ class EvidenceTables:
         content_hash: str,
         payload: bytes | None,
         revision: int | None = None,
+        opens: str = "",
+        closes: OpenCall | None = None,
     ) -> int:
-        """Append one record and move the chain's head.
+        """Append one record, move the chain's head, and open or close its call with it.
 
         Args:
             chain: The workspace id, or ``_runtime``.
@@ -102,12 +113,15 @@ class EvidenceTables:
             content_hash: Hash of ``body``, made before the lock was taken.
             payload: What the body's payload digest covers; ``None`` where there is none.
             revision: Catalogue revision that the call was prepared with, where it matters.
+            opens: The runtime that is about to run the call; empty where none is.
+            closes: The open call that ends with this record.
 
         Returns:
             The record's position in its chain, from 1.
 
         Raises:
             CatalogueMoved: The catalogue changed since ``revision``.
+            NotOpen: The call to be closed is not open any more; nothing is appended.
         """
         head = self._heads.get(chain) or self._load_head(chain)
         while True:
@@ -118,19 +132,41 @@ class EvidenceTables:
                     raise CatalogueMoved
                 continue
             new = link(previous, seq + 1, content_hash)
-            moved = self._sql(
-                "update live set seq=?, hash=?, at=? where key=? and hash=? and rev=?",
-                (seq + 1, new, at, "h:" + chain, previous, rev),
-            )
+            place = (seq + 1, new, at), ("h:" + chain, previous, rev)
+            if closes is not None:
+                moved = self._close(closes, *place)
+            elif opens:
+                moved = self._sql(
+                    "update live set seq=?, hash=?, at=?, open=open||?"
+                    " where key=? and hash=? and rev=?",
+                    (*place[0], _line(call, seq + 1, opens), *place[1]),
+                )
+            else:
+                moved = self._sql(
+                    "update live set seq=?, hash=?, at=? where key=? and hash=? and rev=?",
+                    (*place[0], *place[1]),
+                )
             if moved.rowcount == 1:
                 break
-            head = self._load_head(chain)
+            before, head = head, self._load_head(chain)
+            if head == before:
+                raise NotOpen
         self._heads[chain] = (number, seq + 1, new, rev)
         self._sql(
             "insert into evidence values(?,?,?,?,?,?,?)",
             (number << CHAIN_SHIFT | seq + 1, call, kind, at, body, new, payload),
         )
         return seq + 1
+
+    def _close(
+        self, closes: OpenCall, new: tuple[int, str, int], old: tuple[str, str, int]
+    ) -> sqlite3.Cursor:
+        text = _line(closes.call, closes.seq, closes.runtime)
+        return self._sql(
+            "update live set seq=?, hash=?, at=?, open=replace(open, ?, '')"
+            " where key=? and hash=? and rev=? and instr(open, ?)>0",
+            (*new, text, *old, text),
+        )
 
     def _load_head(self, chain: str) -> _Head:
         key = "h:" + chain
@@ -161,23 +197,14 @@ class EvidenceTables:
         self._heads.clear()
         return self.revision()
 
-    def open_call(self, call: str, chain: str, seq: int, runtime: str) -> None:
-        """Note that a call is about to run."""
-        self._sql(
-            "insert into live(key, chain, seq, runtime) values(?,?,?,?)",
-            ("c:" + call, chain, seq, runtime),
-        )
-
-    def close_call(self, call: str) -> bool:
-        """Note that a call ended; false where it was not open any more."""
-        return self._sql("delete from live where key=?", ("c:" + call,)).rowcount == 1
-
     def open_calls(self) -> list[OpenCall]:
         """Return all calls that are open, of every runtime on this store."""
-        rows = self._sql(
-            "select substr(key, 3), chain, seq, runtime from live where key glob 'c:*'"
-        )
-        return [OpenCall(*row) for row in rows]
+        rows = self._sql("select chain, open from live where key glob 'h:*' and open<>''")
+        return [
+            OpenCall(call, chain, int(seq), runtime)
+            for chain, text in rows
+            for call, seq, runtime in (line.split(" ") for line in text.splitlines())
+        ]
 
     def heads(self) -> list[tuple[str, int, str]]:
         """Return chain, position and hash of every head, by chain."""

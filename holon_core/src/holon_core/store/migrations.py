@@ -15,7 +15,7 @@ APPLICATION_ID = 0x484C4E31
 V1 = (
     """create table live(
         key text primary key, chain text, number integer, seq integer, hash text, at integer,
-        rev integer, runtime text) without rowid""",
+        rev integer, open text not null default '') without rowid""",
     # `seq` carries the number of its chain in its high bits: an integer key makes an append a
     # quarter cheaper than a key of chain and position.
     """create table evidence(
