@@ -137,11 +137,12 @@ def check(_: list[str]) -> int:
 
 
 def docs(_: list[str]) -> int:
-    """Build the manual; a warning is an error."""
+    """Compare what the manual holds of the code, and build it; a warning is an error."""
+    if setup():
+        return 1
     out = ROOT / "docs" / "_build"
-    return setup() or tool(
-        "sphinx", "-qW", "--keep-going", "-b", "html", "-d", out / "doctrees", "docs", out / "html"
-    )
+    sphinx = ("-qW", "--keep-going", "-b", "html", "-d", out / "doctrees")
+    return run([PYTHON, "tools/docs.py", "--check"]) | tool("sphinx", *sphinx, "docs", out / "html")
 
 
 def compare_distributions() -> int:
