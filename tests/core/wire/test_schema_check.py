@@ -301,6 +301,36 @@ def test_ab_schema_014_a_dollar_does_not_match_before_a_newline(engine):
             {"type": "object", "$ref": "#/type"}, ("schema_invalid", "/$ref"), id="not a schema"
         ),
         pytest.param(
+            {"type": "object", "$id": "https://e.example/", "$ref": "http://[::1"},
+            ("schema_remote_ref", "/$ref"),
+            id="reference that is no URI",
+        ),
+        pytest.param(
+            {"type": "object", "$id": "https://e.example/", "$defs": {"a": {"$id": "//["}}},
+            ("schema_invalid", "/$defs/a/$id"),
+            id="$id that is no URI",
+        ),
+        pytest.param(
+            {"type": "object", "$ref": "#/allOf/01", "allOf": [{}, {}]},
+            ("schema_invalid", "/$ref"),
+            id="index with zero",
+        ),
+        pytest.param(
+            {"type": "object", "$ref": "#/allOf/" + "9" * 5000, "allOf": [{}]},
+            ("schema_invalid", "/$ref"),
+            id="vast index",
+        ),
+        pytest.param(
+            {"type": "object", "$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}},
+            ("schema_invalid", "/$defs/b"),
+            id="two of one $id",
+        ),
+        pytest.param(
+            {"type": "object", "$defs": {"a": {"$anchor": "x"}, "b": {"$dynamicAnchor": "x"}}},
+            ("schema_invalid", "/$defs/b"),
+            id="two of one anchor",
+        ),
+        pytest.param(
             {"type": "object", "$defs": {"a": {"$schema": DRAFT_7}}},
             ("schema_unsupported", "/$defs/a/$schema"),
             id="second dialect",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIME = re.compile(
@@ -77,6 +76,8 @@ def is_email(text: str) -> bool:
 
 def is_ipv4(text: str) -> bool:
     """Four decimal numbers without leading zeros."""
+    from ipaddress import AddressValueError, IPv4Address
+
     try:
         IPv4Address(text)
     except AddressValueError:
@@ -86,6 +87,8 @@ def is_ipv4(text: str) -> bool:
 
 def is_ipv6(text: str) -> bool:
     """An address of RFC 4291, without a zone."""
+    from ipaddress import AddressValueError, IPv6Address
+
     try:
         IPv6Address(text)
     except AddressValueError:

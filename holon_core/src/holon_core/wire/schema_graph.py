@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
@@ -12,6 +13,7 @@ from holon_core.records.finding import Finding
 from holon_core.wire.dialects import Dialect, Place, subschemas
 from holon_core.wire.faults import pointer
 
+_INDEX = re.compile(r"0|[1-9][0-9]{0,5}")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -66,26 +68,37 @@ class SchemaGraph:
         return node
 
     def _name(self, node: Node) -> None:
-        schema, dialect = node.schema, self.dialect
-        alone = dialect.lone_ref and "$ref" in schema
-        own = schema.get(dialect.id_keyword)
-        if isinstance(own, str) and not alone:
-            uri, fragment = urldefrag(urljoin(node.base, own))
-            if own.startswith("#"):
-                self._anchors[node.base, fragment] = node
-            else:
-                node.base = uri
-                self._resources[uri] = node
+        schema, known = node.schema, self.dialect.keywords
+        own = schema.get(self.dialect.id_keyword)
+        if isinstance(own, str) and not (self.dialect.lone_ref and "$ref" in schema):
+            self._identify(node, own)
         if not node.path:
             self._resources[node.base] = node
         for keyword in ("$anchor", "$dynamicAnchor"):
             name = schema.get(keyword)
-            if keyword in dialect.keywords and isinstance(name, str):
-                self._anchors[node.base, name] = node
+            if keyword in known and isinstance(name, str):
+                self._claim(self._anchors, (node.base, name), node)
                 if keyword == "$dynamicAnchor":
                     self._dynamic.setdefault(name, []).append(node)
-        if "$recursiveAnchor" in dialect.keywords and schema.get("$recursiveAnchor") is True:
+        if "$recursiveAnchor" in known and schema.get("$recursiveAnchor") is True:
             self._dynamic.setdefault("", []).append(node)
+
+    def _identify(self, node: Node, own: str) -> None:
+        uri, fragment = _joined(node.base, own)
+        if uri is None:
+            self._problem(
+                node, self.dialect.id_keyword, "schema_invalid", "the identifier is no URI"
+            )
+        elif own.startswith("#"):
+            self._claim(self._anchors, (node.base, fragment), node)
+        else:
+            node.base = uri
+            self._claim(self._resources, uri, node)
+
+    def _claim(self, table: dict[Any, Node], name: Any, node: Node) -> None:
+        # An engine might mean the other one, and none of what is counted here would hold.
+        if table.setdefault(name, node) is not node:
+            self._problem(node, "", "schema_invalid", "its name is that of another schema")
 
     def _link(self, node: Node) -> None:
         for keyword in _REFERENCES:
@@ -100,24 +113,23 @@ class SchemaGraph:
                 node.refers = target
             # Which of its namesakes a dynamic reference means depends on the way to it.
             dynamic = keyword != "$ref"
-            namesakes = self._dynamic.get(urldefrag(reference)[1], []) if dynamic else []
+            namesakes = self._dynamic.get(reference.partition("#")[2], []) if dynamic else []
             node.edges += [(Place.SAME, each) for each in dict.fromkeys([target, *namesakes])]
 
     def _resolve(self, node: Node, keyword: str, reference: str) -> Node | None:
-        uri, fragment = urldefrag(urljoin(node.base, reference) if reference else node.base)
-        if reference.startswith("#"):
-            uri = node.base
-        resource = self._resources.get(uri)
-        if resource is None:
-            self._problem(node, keyword, "schema_remote_ref", "leaves its own document")
+        uri, fragment = _joined(node.base, reference)
+        resource = None if uri is None else self._resources.get(uri)
+        if uri is None or resource is None:
+            self._problem(
+                node, keyword, "schema_remote_ref", f"the {keyword} leaves its own document"
+            )
             return None
-        fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
             target = self._anchors.get((uri, fragment))
         else:
             target = self._at(resource, fragment)
         if target is None:
-            self._problem(node, keyword, "schema_invalid", "points at no schema")
+            self._problem(node, keyword, "schema_invalid", f"the {keyword} points at no schema")
         return target
 
     def _at(self, resource: Node, fragment: str) -> Node | None:
@@ -125,7 +137,7 @@ class SchemaGraph:
         path, base = resource.path, resource.base
         for part in fragment.split("/")[1:]:
             part = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+            if isinstance(found, list) and _INDEX.fullmatch(part) and int(part) < len(found):
                 found, path = found[int(part)], (*path, int(part))
             elif isinstance(found, dict) and part in found:
                 found, path = found[part], (*path, part)
@@ -138,6 +150,17 @@ class SchemaGraph:
             return None
         return self.nodes.get(id(found)) or self._add(path, found, base)
 
-    def _problem(self, node: Node, keyword: str, code: str, what: str) -> None:
-        path = pointer((*node.path, keyword))
-        self.problems.append(Finding(code=code, message=f"the {keyword} {what}", path=path))
+    def _problem(self, node: Node, keyword: str, code: str, message: str) -> None:
+        path = pointer((*node.path, keyword) if keyword else node.path)
+        self.problems.append(Finding(code=code, message=message, path=path))
+
+
+def _joined(base: str, reference: str) -> tuple[str | None, str]:
+    """Resolve a reference to a document and a fragment; no document where it is no URI."""
+    if reference.startswith("#"):
+        return base, unquote(reference[1:])
+    try:
+        uri, fragment = urldefrag(urljoin(base, reference) if reference else base)
+    except ValueError:
+        return None, ""
+    return uri, unquote(fragment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from holon_core.records.finding import Finding
@@ -45,6 +44,8 @@ def _unknown(keyword: str, dialect: Dialect, path: str) -> Finding:
     if keyword in ALL_KEYWORDS:
         text = f"{keyword} is of another dialect and is ignored in this one"
         return _warning("schema_invalid", text, path)
+    from difflib import get_close_matches
+
     near = get_close_matches(keyword[:80], sorted(dialect.keywords - ANNOTATIONS), n=1, cutoff=0.8)
     if near:
         text = f"unknown keyword {shown(keyword)}; did you mean {near[0]}?"
