@@ -236,6 +236,9 @@ def _assemble(
     if settings.retention_days is not None:
         oldest = int(clock.now()) - settings.retention_days * 86_400
         expire_payloads(store, before_unix_seconds=oldest)
+    if sinks:
+        # What an earlier runtime left undelivered does not wait for the first record of this one.
+        pump.start()
     from holon_core.guard.call import call
 
     return Parts(
