@@ -62,7 +62,7 @@ def read_params(operation: Operation, params: object) -> dict[str, Any]:
     unread = {name: params[name] for name in operation.unread if name in params}
     try:
         # What the guarded call judges itself stands here as nothing.
-        copy: Any = normalise(params | {name: {} for name in unread}).value
+        copy: Any = normalise({**params, **{name: {} for name in unread}}).value
     except JsonRefused as error:
         details = {"path": error.path, "rule": error.rule}
         raise BadRequest(failure("arguments_invalid", str(error), **details)) from None

@@ -1,0 +1,1 @@
+"""The holon command: the governed door at a prompt."""

@@ -1,0 +1,164 @@
+"""The tree of commands: nouns and verbs from the operations table, and those without a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from holon_cli.common import common_options
+from holon_cli.helping import HelpfulGroup, write
+
+NOUNS = {
+    "runtime-tool": "Tools: list, read, call, dry run, explain, release",
+    "execution-approval": "Approvals and held calls: ask, list, decide, grant, wait",
+    "evidence": "Evidence: list, read, verify, export",
+    "policy": "What policy decides, and why",
+    "workspace": "Workspaces of this storage root",
+    "plugin": "Plugins, active and quarantined",
+    "protocol": "The operations themselves",
+}
+ALIASES = {"tool": "runtime-tool", "approval": "execution-approval"}
+VERB_ALIASES = {"show": "read"}
+
+
+def _watch() -> click.Command:
+    from holon_cli.watching import watch_command
+
+    return watch_command()
+
+
+def _doctor() -> click.Command:
+    from holon_cli.doctor import doctor_command
+
+    return doctor_command()
+
+
+def _demo() -> click.Command:
+    from holon_cli.demo.command import demo_command
+
+    return demo_command()
+
+
+def _completion() -> click.Command:
+    from holon_cli.completing import completion_command
+
+    return completion_command()
+
+
+# Commands that are no operations: each belongs to a person, a shell or the machine.
+COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] = {
+    ("approval", "watch"): ("Walk through the calls that wait for a person", _watch),
+    ("completion",): ("Print the script that completes the command in a shell", _completion),
+    ("demo",): ("See the guarded door at work on the folder you stand in", _demo),
+    ("doctor",): ("Say what is installed, what is missing, and how to get it", _doctor),
+}
+
+
+class Verbs(HelpfulGroup):
+    """The verbs of one noun."""
+
+    def __init__(self, noun: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.noun = noun
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the verbs in the order of the table."""
+        from holon_core.operations.table import ROWS
+
+        return [*(row.verb for row in ROWS if row.noun == self.noun), *self._only()]
+
+    def _only(self) -> dict[str, Callable[[], click.Command]]:
+        names = {self.noun, *(alias for alias, noun in ALIASES.items() if noun == self.noun)}
+        return {
+            path[1]: make
+            for path, (_, make) in COMMAND_ONLY.items()
+            if len(path) > 1 and path[0] in names
+        }
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command of a verb."""
+        from holon_core.operations.table import OPERATIONS
+
+        only = self._only().get(cmd_name)
+        if only is not None:
+            return only()
+        row = OPERATIONS.get(f"{self.noun}/{VERB_ALIASES.get(cmd_name, cmd_name)}")
+        if row is None:
+            return None
+        if row.method == "runtime-tool/call":
+            from holon_cli.calling import call_command
+
+            return call_command(row)
+        from holon_cli.derived import command_of
+
+        return command_of(row)
+
+
+class Root(HelpfulGroup):
+    """The command itself: nouns, aliases, and what is no operation."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name what there is; aliases stand for their nouns."""
+        short = {noun: alias for alias, noun in ALIASES.items()}
+        nouns = [short.get(noun, noun) for noun in NOUNS]
+        return [*nouns, *(path[0] for path in COMMAND_ONLY if len(path) == 1)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make a noun's group, or a command without one."""
+        only = COMMAND_ONLY.get((cmd_name,))
+        if only is not None:
+            return only[1]()
+        noun = ALIASES.get(cmd_name, cmd_name)
+        if noun not in NOUNS:
+            return None
+        other = f" `{noun}` is the same." if cmd_name in ALIASES else ""
+        return Verbs(
+            noun,
+            name=cmd_name,
+            help=f"{NOUNS[noun]}.{other}",
+            short_help=NOUNS[noun],
+            params=common_options(),
+        )
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without making them, which would import what each needs."""
+        short = {noun: alias for alias, noun in ALIASES.items()}
+        rows = [(short.get(noun, noun), text) for noun, text in NOUNS.items()]
+        rows += [(path[0], text) for path, (text, _) in COMMAND_ONLY.items() if len(path) == 1]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def root() -> click.Group:
+    """Make the whole command."""
+    version = click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_version,
+        help="Show the version.",
+    )
+    return Root(
+        name="holon",
+        help=(
+            "Holon: one governed door for what agents, workflows and people may do.\n\n"
+            "Exit codes: 0 completed, 1 failed, 2 usage, 3 blocked or waiting for a person, "
+            "4 rejected."
+        ),
+        params=[version, *common_options()],
+    )
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            found = version("holon-cli")
+        except PackageNotFoundError:
+            found = "unknown: not installed as a distribution"
+        write(context, "version", found)
+        context.exit()

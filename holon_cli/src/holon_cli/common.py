@@ -1,0 +1,65 @@
+"""The options that every command takes, and what they mean."""
+
+from __future__ import annotations
+
+import click
+from attrs import frozen
+
+NO_WORKSPACE = "-"
+_PREFIX = "common_"
+
+
+@frozen(kw_only=True)
+class Setup:
+    """Where and as whom the command opens the door; ``None`` is what is not said."""
+
+    root: str | None = None
+    workspace: str | None = None
+    role: str | None = None
+    profile: str | None = None
+    actor: str | None = None
+    tools: str | None = None
+
+    @classmethod
+    def of(cls, context: click.Context) -> Setup:
+        """Gather the options of a command and of the groups above it; the innermost wins."""
+        given: dict[str, str] = {}
+        place: click.Context | None = context
+        while place is not None:
+            for key, value in place.params.items():
+                if key.startswith(_PREFIX) and value is not None:
+                    given.setdefault(key.removeprefix(_PREFIX), value)
+            place = place.parent
+        given.pop("json", None)
+        return cls(**given)
+
+
+def common_options() -> list[click.Parameter]:
+    """Make the options anew, for one command."""
+    return [
+        _option("root", "PATH", "Storage root; else HOLON_ROOT, else the platform's folder."),
+        _option(
+            "workspace",
+            "PATH|ID",
+            "Workspace; else the one that holds the current folder; - for none.",
+        ),
+        _option("role", "NAME", "Role of the caller."),
+        _option("profile", "NAME", "Profile of the caller."),
+        _option("actor", "NAME", "Who calls and decides; else the user of the operating system."),
+        _option(
+            "tools",
+            "FILE|MODULE",
+            "Register the functions marked @holon.tool in it; else HOLON_TOOLS.",
+            env="HOLON_TOOLS",
+        ),
+        click.Option(
+            ["--json", f"{_PREFIX}json"],
+            is_flag=True,
+            default=None,
+            help="Write one JSON document for programs.",
+        ),
+    ]
+
+
+def _option(name: str, metavar: str, text: str, *, env: str | None = None) -> click.Option:
+    return click.Option([f"--{name}", f"{_PREFIX}{name}"], metavar=metavar, help=text, envvar=env)

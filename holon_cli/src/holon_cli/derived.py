@@ -1,0 +1,164 @@
+"""Commands derived from the operations table: options from the request schema of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holon_cli.common import Setup, common_options
+from holon_cli.exits import of_answer
+from holon_cli.helping import HelpfulCommand
+from holon_cli.host import Host, opened
+from holon_cli.values import JsonParam, pairs
+
+if TYPE_CHECKING:
+    from holon_cli.output import Output
+    from holon_core.records.operation import Operation
+
+# A parameter of these names takes the value of the common option, where that is given.
+SHARED = ("workspace", "role", "profile")
+ARGUMENTS = "arguments"
+_PAIRS = "argument_pairs"
+After = Callable[[Host, "Output", Mapping[str, Any], Any], int | None]
+
+
+def command_of(
+    row: Operation, *, extra: list[click.Parameter] | None = None, after: After | None = None
+) -> click.Command:
+    """Make the command of one row.
+
+    Args:
+        row: A row of the operations table.
+        extra: Options that only the command has.
+        after: Called with host, output, the options and the answer; an exit code from it says
+            that it showed the answer itself.
+    """
+    extras = [param.name for param in extra or () if param.name]
+
+    @click.pass_context
+    def run(context: click.Context, /, **given: Any) -> int:
+        out: Output = context.obj
+        setup = Setup.of(context)
+        options = {key: given[key] for key in extras}
+        with opened(setup) as host:
+            params = _params(row, given, setup, host)
+            method = f"{row.noun}/dry-run" if options.get("dry_run") else row.method
+            answer = host.dispatch(method, params)
+            shown = after(host, out, options, answer) if after is not None else None
+        return show(row, answer, out) if shown is None else shown
+
+    return HelpfulCommand(
+        name=row.verb,
+        params=[*parameters(row), *(extra or ()), *common_options()],
+        callback=run,
+        help=row.doc,
+        short_help=row.doc.partition(". ")[0].rstrip("."),
+    )
+
+
+def show(row: Operation, answer: Any, out: Output) -> int:
+    """Write an answer, for programs or for people, and return the exit code."""
+    if out.for_programs:
+        out.document(answer)
+    else:
+        from holon_cli.output import ending_on_broken_pipe
+        from holon_cli.people import stderr_console
+        from holon_cli.presenting import present
+
+        with ending_on_broken_pipe(out.stream):
+            present(row, answer, out=out.console, notes=stderr_console())
+            out.stream.flush()
+    return of_answer(row.method, answer)
+
+
+def parameters(row: Operation) -> list[click.Parameter]:
+    """Make the options and positional arguments of a row."""
+    required = set(row.request.get("required", ()))
+    made: list[click.Parameter] = []
+    for name, schema in row.request["properties"].items():
+        if name == ARGUMENTS:
+            continue
+        if name in row.positional:
+            made.append(click.Argument([name], metavar=name.upper()))
+        elif name not in SHARED:
+            made.append(_option(name, schema, required=name in required))
+    if ARGUMENTS in row.request["properties"]:
+        made += _argument_parameters(row.request["properties"][ARGUMENTS])
+    return made
+
+
+def _argument_parameters(schema: Mapping[str, Any]) -> list[click.Parameter]:
+    return [
+        click.Argument([_PAIRS], nargs=-1, metavar="[KEY=VALUE]..."),
+        click.Option(
+            ["--args", ARGUMENTS],
+            type=JsonParam(),
+            metavar="JSON|@FILE|-",
+            help=f"{schema['description']} KEY=VALUE and KEY:=JSON add to them.",
+        ),
+    ]
+
+
+def _option(name: str, schema: Mapping[str, Any], *, required: bool) -> click.Option:
+    flag = "--" + name.replace("_", "-")
+    text = schema.get("description", "")
+    kinds = schema.get("type")
+    kind = kinds[0] if isinstance(kinds, list) else kinds
+    if "default" in schema and kind != "boolean":
+        text += f" Default {schema['default']}."
+    if kind == "boolean":
+        return click.Option([flag, name], is_flag=True, default=None, help=text)
+    if kind == "array":
+        return click.Option([flag, name], multiple=True, help=text)
+    types: Mapping[Any, Any] = {"integer": click.INT, "number": click.FLOAT, "object": JsonParam()}
+    chosen: Any = click.Choice(schema["enum"]) if "enum" in schema else types.get(kind)
+    metavar = "JSON|@FILE|-" if kind == "object" else None
+    return click.Option([flag, name], type=chosen, metavar=metavar, required=required, help=text)
+
+
+def _params(row: Operation, given: Mapping[str, Any], setup: Setup, host: Host) -> dict[str, Any]:
+    """Gather the parameters of a request; what was not said is left out."""
+    properties = row.request["properties"]
+    params = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name in properties
+        if (value := given.get(name)) not in (None, ())
+    }
+    for name in SHARED:
+        if name in properties and getattr(setup, name) is not None:
+            params[name] = getattr(host.caller, name)
+    if ARGUMENTS in properties:
+        arguments = _arguments(row, params, given[_PAIRS], host)
+        if arguments is not None:
+            params[ARGUMENTS] = arguments
+    return params
+
+
+def _arguments(
+    row: Operation, params: Mapping[str, Any], words: tuple[str, ...], host: Host
+) -> Any:
+    whole = params.get(ARGUMENTS)
+    if not words:
+        return whole
+    base, schema = _before(row, params, host)
+    if whole is not None:
+        base = whole
+    if not isinstance(base, dict):
+        raise click.UsageError("KEY=VALUE adds to an object, and --args is none")
+    return {**base, **pairs(words, schema)}
+
+
+def _before(row: Operation, params: Mapping[str, Any], host: Host) -> tuple[Any, Any]:
+    """Return what the words add to, and the schema that tells how to read them."""
+    from holon_core.errors import Refused
+
+    if "call_id" in row.request["properties"]:
+        held = host.runtime.approvals.held_call(params["call_id"])
+        return dict(held.arguments), held.tool.get("input_schema") or {}
+    try:
+        return {}, host.runtime.tools.read(params["tool"]).input_schema
+    except Refused:
+        # The guarded call says, and records, that no such tool is there.
+        return {}, {}

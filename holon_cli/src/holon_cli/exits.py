@@ -1,0 +1,46 @@
+"""Exit codes of the command, and which answer gives which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+
+class Exit(IntEnum):
+    """What a shell sees (design, section 8)."""
+
+    COMPLETED = 0
+    FAILED = 1
+    USAGE = 2
+    BLOCKED = 3
+    REJECTED = 4
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+_BY_STATUS = {
+    "completed": Exit.COMPLETED,
+    "failed": Exit.FAILED,
+    "misused": Exit.USAGE,
+    "blocked": Exit.BLOCKED,
+    "rejected": Exit.REJECTED,
+}
+_GIVEN = ("approved", "consumed")
+
+
+def of_status(status: str) -> Exit:
+    """Return the exit code of a result's or a problem's status."""
+    return _BY_STATUS[status]
+
+
+def of_answer(method: str, answer: Mapping[str, Any]) -> Exit:
+    """Return the exit code of an operation's answer."""
+    if "status" in answer:
+        return of_status(answer["status"])
+    if method == "evidence/verify":
+        sound = answer["consistent"] and answer["matches_head"] is not False
+        return Exit.COMPLETED if sound else Exit.FAILED
+    if method == "execution-approval/wait":
+        return Exit.COMPLETED if answer["state"] in _GIVEN else Exit.BLOCKED
+    return Exit.COMPLETED

@@ -1,0 +1,139 @@
+"""The command as a host: opens the runtime for the person at the prompt."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holon_cli.common import NO_WORKSPACE, Setup
+from holon_core.records.words import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import ModuleType
+
+    from holon_core.records.caller import CallerContext
+    from holon_core.runtime import Runtime
+
+APP = "cli"
+
+
+class Host:
+    """An open runtime and the caller that the person at the prompt is."""
+
+    def __init__(self, runtime: Runtime, caller: CallerContext) -> None:
+        self.runtime = runtime
+        self.caller = caller
+
+    def dispatch(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Answer an operation; whoever is at the prompt holds every authority."""
+        return self.runtime.dispatch(
+            method, params, caller=self.caller, authorities=frozenset(Authority)
+        )
+
+
+@contextmanager
+def opened(setup: Setup) -> Iterator[Host]:
+    """Open the runtime as the options say, and close it in the end.
+
+    Raises:
+        StoreError: The store cannot be opened.
+        Rejected: ``holon.toml`` or a tool is refused.
+        Refused: The workspace is not there.
+    """
+    from holon_core.runtime import Runtime
+
+    actor = setup.actor or os_user()
+    tools = [] if setup.tools is None else load_tools(setup.tools)
+    with Runtime.open(setup.root or None, app=APP, tools=tools, operator=actor) as runtime:
+        session = runtime.session(
+            principal=actor,
+            workspace=_workspace(runtime, setup.workspace),
+            role=setup.role,
+            profile=setup.profile,
+        )
+        yield Host(runtime, session.caller)
+
+
+def os_user() -> str:
+    """Return who the operating system says is at the prompt."""
+    import getpass
+    import os
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid-{os.getuid()}"
+
+
+def _workspace(runtime: Runtime, given: str | None) -> str | None:
+    if given == NO_WORKSPACE:
+        return None
+    if given is not None:
+        return given
+    found = runtime.workspaces.containing(Path.cwd())
+    return None if found is None else found.id
+
+
+def load_tools(where: str) -> list[Callable[..., Any]]:
+    """Import a file or a module, and return its functions marked ``@holon.tool``.
+
+    Args:
+        where: Path of a Python file (a name ending in ``.py`` or holding a separator), or the
+            name of a module that can be imported.
+
+    Raises:
+        click.UsageError: It cannot be imported, or marks nothing.
+    """
+    from holon_core.functions.decorator import options_of
+
+    try:
+        module = _imported(where)
+    except (click.ClickException, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise click.UsageError(f"--tools {where}: {_told(error)}") from None
+    marked = [
+        value
+        for name, value in vars(module).items()
+        if not name.startswith("_") and callable(value) and options_of(value) is not None
+    ]
+    if not marked:
+        raise click.UsageError(f"--tools {where}: no function in it is marked @holon.tool")
+    return marked
+
+
+def _imported(where: str) -> ModuleType:
+    from importlib import import_module
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    path = Path(where)
+    if path.suffix != ".py" and path.name == where:
+        sys.path.insert(0, str(Path.cwd()))
+        return import_module(where)
+    if not path.is_file():
+        raise click.UsageError(f"--tools {where}: no such file")
+    # Its folder is on the path, as when Python runs it, and for functions in own processes.
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise click.UsageError(f"--tools {where}: not a Python file")
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _told(error: BaseException) -> str:
+    """Say what an import raised, and on which of its lines."""
+    import traceback
+
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} ({error.filename}, line {error.lineno})"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if len(frames) > 2 else ""
+    return f"{type(error).__name__}: {error}{place}"

@@ -1,0 +1,124 @@
+"""Text for people: tables, facts and results, each value made safe for a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from holon_core.visible import escape_controls
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+STYLES = {
+    "completed": "green",
+    "pass": "green",
+    "allow": "green",
+    "approved": "green",
+    "ok": "green",
+    "blocked": "yellow",
+    "held": "yellow",
+    "ask": "yellow",
+    "pending": "yellow",
+    "absent": "yellow",
+    "failed": "red",
+    "block": "red",
+    "deny": "red",
+    "denied": "red",
+    "refused": "red",
+    "rejected": "red",
+    "problem": "red",
+}
+
+
+def console_on(stream: TextIO) -> Console:
+    """Make a console that takes text as it is: no markup, no emoji codes, no highlighting."""
+    return Console(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def cell(name: str, value: Any) -> str:
+    """Write one value in one safe line."""
+    if value is None:
+        return ""
+    if name.endswith("_unix_seconds") and isinstance(value, int):
+        return _moment(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return escape_controls(", ".join(value))
+    if isinstance(value, (Mapping, list, tuple)):
+        return escape_controls(json.dumps(value, ensure_ascii=False))
+    first, _, rest = str(value).partition("\n")
+    return escape_controls(f"{first} …" if rest.strip() else first)
+
+
+def _moment(seconds: int) -> str:
+    from datetime import datetime
+
+    try:
+        return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")[:19]
+    except (OverflowError, ValueError, OSError):
+        return str(seconds)
+
+
+def styled(text: str) -> Text:
+    """Colour a word that says how something stands."""
+    return Text(text, style=STYLES.get(text, ""), overflow="fold")
+
+
+def head_of(column: str) -> str:
+    """Name a column for people."""
+    return column.removesuffix("_unix_seconds").replace("_", " ")
+
+
+def show_table(console: Console, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Show things as a table; to a pipe as lines of columns parted by tabs."""
+    lines = [[cell(column, row.get(column)) for column in columns] for row in rows]
+    if not console.is_terminal:
+        for line in [[head_of(column) for column in columns], *lines]:
+            console.print(Text("\t".join(line)))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(Text(head_of(column)), overflow="fold")
+    for line in lines:
+        table.add_row(*map(styled, line))
+    console.print(table, soft_wrap=False)
+
+
+def show_facts(console: Console, facts: Mapping[str, Any], *, indent: str = "") -> None:
+    """Show the members of an object, one a line; what is empty is left away."""
+    for name, value in facts.items():
+        if value in (None, "", [], {}):
+            continue
+        label = Text(f"{indent}{escape_controls(head_of(name))}: ", style="bold")
+        nested = isinstance(value, Mapping) or (
+            isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
+        )
+        if nested:
+            console.print(label)
+            show_json(console, value, indent=f"{indent}  ")
+        elif isinstance(value, str) and "\n" in value:
+            console.print(label)
+            for line in value.split("\n"):
+                console.print(Text(f"{indent}  {escape_controls(line)}"))
+        else:
+            console.print(label + styled(cell(name, value)))
+
+
+def show_json(console: Console, value: Any, *, indent: str = "") -> None:
+    """Show a JSON value, indented."""
+    for line in json.dumps(value, ensure_ascii=False, indent=2).split("\n"):
+        console.print(Text(indent + escape_controls(line)))
+
+
+def stderr_console() -> Console:
+    """Make the console for what is about an answer rather than the answer."""
+    import sys
+
+    return console_on(sys.stderr)

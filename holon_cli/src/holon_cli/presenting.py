@@ -1,0 +1,120 @@
+"""How the answer of each operation is shown to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from holon_cli.people import show_facts, show_json, show_table, styled
+from holon_core.visible import escape_controls
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from holon_core.records.operation import Operation
+
+Answer = Mapping[str, Any]
+
+
+def present(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
+    """Show an answer: what was asked for on ``out``, what is about it on ``notes``."""
+    if "call_id" in answer and "status" in answer:
+        present_result(answer, out=out, notes=notes)
+    elif row.method == "execution-approval/read":
+        _present_approval(answer, out)
+    elif row.listing is not None:
+        _present_listing(row, answer, out=out, notes=notes)
+    else:
+        show_facts(out, answer)
+
+
+def present_result(result: Answer, *, out: Console, notes: Console) -> None:
+    """Show the outcome of a call: its output on ``out``, status and what next on ``notes``."""
+    if result["output"] is not None:
+        show_json(out, result["output"])
+    evidence = ", ".join(f"{ref['chain']}#{ref['seq']}" for ref in result["evidence_refs"])
+    line = styled(result["status"])
+    line.append(f"  call {result['call_id']}", "dim")
+    if evidence:
+        line.append(f"  evidence {escape_controls(evidence)}", "dim")
+    if result["replayed_from"]:
+        line.append(f"  replayed from {result['replayed_from']}", "dim")
+    if result["self_approved"]:
+        line.append("  self approved", "dim")
+    notes.print(line)
+    shown = [result["failure"]] if result["failure"] else []
+    for reason in shown or result["blocking_reasons"]:
+        present_failure(reason, notes)
+    if result["held"]:
+        held = result["held"]
+        notes.print(Text(f"held as {held}; once a person approves it, it can be released:"))
+        notes.print(Text(f"  holon approval approve {held} --reason TEXT"))
+        notes.print(Text(f"  holon tool release {held}"))
+
+
+def present_failure(problem: Answer, notes: Console) -> None:
+    """Show why something did not complete, and what would lift it."""
+    notes.print(Text(f"{problem['code']}: {escape_controls(problem['message'])}"))
+    errors = (problem.get("details") or {}).get("errors", ())
+    for error in errors if len(errors) > 1 else ():
+        place = escape_controls(error["path"] or "/")
+        notes.print(Text(f"  at {place}: {escape_controls(error['message'])}"))
+    notes.print(Text(f"next: {problem['next_action']}", "dim"))
+
+
+def present_findings(subject: str, findings: Any, notes: Console) -> None:
+    """Show everything that a rejection found."""
+    notes.print(Text(f"{escape_controls(subject)} rejected:"))
+    for finding in findings:
+        place = escape_controls(finding["path"] or "/")
+        text = f"  {finding['severity']} {finding['code']} at {place}: {finding['message']}"
+        notes.print(Text(escape_controls(text)))
+
+
+def _present_listing(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
+    listing = row.listing
+    assert listing is not None
+    show_facts(out, {k: v for k, v in answer.items() if k not in (listing, "next_after")})
+    items = answer[listing]
+    if items or not out.is_terminal:
+        show_table(out, row.columns, items)
+    else:
+        notes.print(Text(f"no {listing}", "dim"))
+    if answer.get("next_after") is not None:
+        notes.print(Text(f"more: --after {escape_controls(str(answer['next_after']))}", "dim"))
+
+
+def _present_approval(answer: Answer, out: Console) -> None:
+    from holon_core.records.approval_view import ApprovalView
+    from holon_core.wire.converter import structure
+
+    show_facts(out, answer["approval"])
+    for held in answer["held"]:
+        out.print(Text(f"call {held['call_id']} ") + styled(held["state"]))
+    if answer["view"] is not None:
+        show_view(structure(answer["view"], ApprovalView), out)
+
+
+SECTIONS = {
+    "facts": "What Holon states",
+    "request": "Request, as the lane's dry run gives it",
+    "payload": "Payload: exactly what runs",
+    "difference": "Difference from the last approved",
+    "flags": "Flags",
+    "untrusted": "Untrusted: what the tool says of itself",
+}
+_TITLES = {"flags": "bold red", "untrusted": "bold dim"}
+
+
+def show_view(view: Any, out: Console) -> None:
+    """Show what a person decides by: facts before anything that others wrote."""
+    from holon_core.guard.approval_lines import lines
+
+    shown = ""
+    for section, line in lines(view):
+        if section != shown:
+            shown = section
+            out.print(Text(SECTIONS[section], _TITLES.get(section, "bold")))
+        out.print(Text(f"  {line}", "red" if section == "flags" else ""))
