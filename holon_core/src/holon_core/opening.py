@@ -228,7 +228,7 @@ def _assemble(
         services=CallServices(store, redactor),
         threads=Threads(),
         pump=pump,
-        gates={kind: lane.gates for kind, lane in joined.lanes.items()},
+        gates={kind: lane.gates for kind, lane in joined.lanes.items() if lane.gates},
         runtime_id=runtime_id,
         operator=operator,
     )

@@ -151,8 +151,6 @@ class Session:
         mode: str = "call",
     ) -> Attempt:
         self._check_open()
-        if self._guard.catalogue.get(tool) is None:
-            check_fits(tool, "a tool id", 400)
         if key is not None:
             check_fits(key, "an idempotency key")
         raw = {} if arguments is None else arguments

@@ -14,7 +14,7 @@ from holon_core.catalogue.codec import descriptor_from
 from holon_core.records.words import READ_ONLY, Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from holon_core.guard.sealed import SealedCall
     from holon_core.records.lane import LaneExecutor
@@ -68,6 +68,10 @@ class Entry:
         self.inline = inline
         self.self_limiting = self_limiting
         self.beyond_reads = not tool.effects <= READ_ONLY
+        # Nothing of the tool itself can block a call; its lane's gates still may.
+        self.gateless = (
+            executor is not None and Effect.UNKNOWN not in tool.effects and not tool.secret_slots
+        )
         self.in_workspace = bool(tool.effects & {Effect.WORKSPACE_READ, Effect.WORKSPACE_WRITE})
 
     @cached_property
@@ -89,6 +93,16 @@ class Entry:
         if schema is None:
             return None
         return compiled(schema, digest(schema, domain="holon-schema/1"))
+
+    @cached_property
+    def takes(self) -> Callable[[Any], bool]:
+        """Tells whether arguments fit the input schema."""
+        return self.input.verdict
+
+    @cached_property
+    def gives(self) -> Callable[[Any], bool] | None:
+        """Tells whether an output fits the output schema, where one is declared."""
+        return None if self.output is None else self.output.verdict
 
     @cached_property
     def input_marks(self) -> Marks | None:

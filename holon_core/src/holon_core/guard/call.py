@@ -20,6 +20,7 @@ from holon_core.guard.closing import close
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.holding import hold, make_preview
 from holon_core.guard.results import (
+    check_fits,
     common_fields,
     record_refusal,
     refs,
@@ -80,8 +81,9 @@ def prepare(guard: Guard, attempt: Attempt, *, wait: bool = True) -> SealedCall 
         resolve(guard, attempt)
         scope(guard, attempt)
         check_arguments(attempt)
-        for problem in gates(guard, attempt):
-            raise Refusal(problem)
+        if not attempt.entry.gateless or attempt.entry.tool.lane in guard.gates:
+            for problem in gates(guard, attempt):
+                raise Refusal(problem)
         decide(guard, attempt)
         return _admit(guard, attempt, wait=wait)
     except Refusal as refusal:
@@ -94,6 +96,7 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     """Step 1: find the tool, and check the definition that the caller pinned."""
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None:
+        check_fits(attempt.tool_id, "a tool id", 400)
         raise Refusal(failure("unknown_tool"))
     attempt.entry = entry
     attempt.limits = entry.tool.limits
@@ -134,9 +137,8 @@ def check_arguments(attempt: Attempt) -> None:
     if type(value) is not dict:
         raise Refusal(failure("arguments_invalid", "arguments are a JSON object", path=""))
     attempt.arguments, attempt.canonical = value, canonical
-    validator = attempt.entry.input
-    if not validator.is_valid(value):
-        raise Refusal(_invalid(validator.errors(value)))
+    if not attempt.entry.takes(value):
+        raise Refusal(_invalid(attempt.entry.input.errors(value)))
 
 
 def _invalid(errors: Any) -> StructuredFailure:

@@ -128,9 +128,10 @@ def _check_output(guard: Guard, attempt: Attempt, output: Any) -> _Checked:
         text = f"the output is not JSON: {error.message}"
         problem = failure("output_not_json", text, path=error.path)
         return _Checked(Status.FAILED, problem=problem)
-    validator = attempt.entry.output
-    if validator is not None and not validator.is_valid(value):
-        errors = validator.errors(value)
+    gives = attempt.entry.gives
+    if gives is not None and not gives(value):
+        assert attempt.entry.output is not None
+        errors = attempt.entry.output.errors(value)
         shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in errors]
         said = f"{errors[0].message} at {errors[0].path or '/'}" if errors else None
         problem = failure("output_schema", said, errors=shown)

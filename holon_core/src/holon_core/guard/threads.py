@@ -49,7 +49,8 @@ class Threads:
 
     def refuse_on_loop(self) -> None:
         """Raise where the current thread is the loop thread, which must never wait for itself."""
-        if threading.current_thread() is self._loop_thread:
+        own = self._loop_thread
+        if own is not None and threading.current_thread() is own:
             raise Misuse(
                 "session.call on the runtime's loop thread would wait for itself;"
                 " await session.acall(…) in asynchronous tools"

@@ -13,6 +13,8 @@ from holon_core.wire.schema_cost import cost, measure
 from holon_core.wire.schema_graph import SchemaGraph
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holon_core.wire.engine import Engine
 
 # Below this many applications along one path the size of a call's value bounds the cost.
@@ -50,6 +52,11 @@ class SchemaValidator:
     def is_valid(self, value: Any) -> bool:
         """Tell whether a value fits; one that costs more than the budget does not."""
         return (self._light or self._affordable(value)) and self._compiled.is_valid(value)
+
+    @property
+    def verdict(self) -> Callable[[Any], bool]:
+        """``is_valid`` without a step between, where its cost needs no looking at."""
+        return self._compiled.is_valid if self._light else self.is_valid
 
     def errors(self, value: Any) -> tuple[SchemaError, ...]:
         """Say what is wrong with a value: nothing, or at most 20 errors.
