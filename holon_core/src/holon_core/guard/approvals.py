@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from holon_core.guard.guard import Guard
+    from holon_core.records.approval_view import ApprovalView
     from holon_core.records.result import ToolResult
     from holon_core.store.protocol import Tables
 
@@ -85,6 +86,33 @@ class Approvals:
         if found is None:
             raise Refused(failure("not_held", f"no call {call_id} was held"))
         return found
+
+    def held_for(self, approval_id: str) -> tuple[HeldCall, ...]:
+        """Return the calls that wait, or waited, for one approval, oldest first."""
+        return tuple(self._guard.store.read(lambda tables: tables.held_for(approval_id)))
+
+    def view(self, call_id: str) -> ApprovalView:
+        """Return what a person sees who decides about a held call.
+
+        Raises:
+            Refused: ``not_held``: no such call was held.
+        """
+        from holon_core.guard.approval_view import build_view
+
+        held, approval = self.held_call(call_id), self.read(call_id)
+
+        def last(tables: Tables) -> HeldCall | None:
+            used = tables.last_consumed(approval.tool, approval.workspace)
+            return None if used is None else tables.held(used)
+
+        before = self._guard.store.read(last)
+        return build_view(
+            held,
+            approval,
+            last_arguments=None if before is None else before.arguments,
+            now=self._now(),
+            operator=self._guard.operator,
+        )
 
     def approve(self, approval_or_call: str, *, by: str, reason: str) -> ApprovalRecord:
         """Let a held call run, once, exactly as it was held.
