@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 
@@ -18,8 +20,26 @@ class HelpfulCommand(_Helpful):
     """A command."""
 
 
+class NothingAsked(click.UsageError):
+    """No command was named: the text is the help."""
+
+
 class HelpfulGroup(_Helpful, click.Group):
     """A group of commands; without one of them it shows what there is."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            callback=_nothing_asked,
+            invoke_without_command=True,
+            no_args_is_help=False,
+            **options,
+        )
+
+
+@click.pass_context
+def _nothing_asked(context: click.Context, /, **_: object) -> None:
+    if context.invoked_subcommand is None:
+        raise NothingAsked(context.get_help(), context)
 
 
 def _show_help(context: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from holon_cli.exits import Exit, of_status
+from holon_cli.helping import NothingAsked
 from holon_cli.output import claimed
 from holon_core.errors import HolonError, Rejected
 
@@ -77,6 +78,8 @@ def _usage(out: Output, error: click.ClickException) -> int:
     text = error.format_message()
     if out.for_programs:
         out.document({"status": "misused", "message": text})
+    elif isinstance(error, NothingAsked):
+        sys.stderr.write(text + "\n")
     else:
         _complain(text)
         context = getattr(error, "ctx", None)
@@ -110,4 +113,5 @@ def _present(error: HolonError, body: dict[str, Any]) -> None:
 def _complain(text: str) -> None:
     from holon_core.visible import escape_controls
 
-    sys.stderr.write(f"holon: {escape_controls(text)}\n")
+    shown = "\n".join(map(escape_controls, text.split("\n")))
+    sys.stderr.write(f"holon: {shown}\n")

@@ -25,9 +25,12 @@ class JsonParam(click.ParamType[Any]):
             return value
         text = self._text(value, param, ctx)
         try:
-            return parsed(text)
+            read = parsed(text)
         except JsonRefused as error:
             self.fail(f"not strict JSON: {error}", param, ctx)
+        if read is None:
+            self.fail("null is not given: leave the option out", param, ctx)
+        return read
 
     def _text(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None

@@ -30,7 +30,7 @@ def edit_one_byte(store: Path, seq: int, *, before: bytes, after: bytes) -> None
     """Change one byte in the payload of one record, and nothing else."""
     with closing(sqlite3.connect(store)) as connection, connection:
         key, payload = connection.execute(
-            f"select seq, payload from evidence where seq & {_POSITION} = ?", (seq,)
+            "select seq, payload from evidence where seq & ? = ?", (_POSITION, seq)
         ).fetchone()
         edited = payload.replace(before, after)
         assert sum(a != b for a, b in zip(payload, edited, strict=True)) == 1
