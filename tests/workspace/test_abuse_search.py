@@ -112,7 +112,7 @@ def test_ab_grep_005_the_hosts_configuration_has_no_effect(
 def test_ab_grep_006_a_link_as_search_path_is_resolved_first(
     call: Call, refused: Code, root: Path
 ) -> None:
-    """ripgrep would follow it; and a walk finds nothing behind it."""
+    """Ripgrep would follow it; and a walk finds nothing behind it."""
     outside = root.parent / "outside"
     outside.mkdir()
     (outside / "a.txt").write_text("needle\n")
@@ -444,4 +444,6 @@ def test_every_case_of_the_area_has_its_test(shared: Path) -> None:
     wanted = {case["id"] for case in map(json.loads, lines) if case["area"] == "grep"}
     here = Path(__file__).read_text(encoding="utf-8")
 
-    assert {name for name in wanted if f"test_{name.lower().replace('-', '_')}_" not in here} == set()
+    assert {
+        name for name in wanted if f"test_{name.lower().replace('-', '_')}_" not in here
+    } == set()

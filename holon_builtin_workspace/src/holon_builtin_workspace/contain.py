@@ -103,7 +103,7 @@ class Root:
                 ``path_not_found``, ``not_a_directory``, ``permission_denied``.
         """
         path = given(asked)
-        return self._settled(asked, lambda: self._follow(path))
+        return self._settled(asked, lambda: self.follow(path))
 
     def open(self, asked: str) -> tuple[Place, int]:
         """Open a regular file for reading; the caller closes the descriptor.
@@ -114,7 +114,7 @@ class Root:
         path = given(asked)
 
         def attempt() -> tuple[Place, int]:
-            place = self._follow(path)
+            place = self.follow(path)
             require_file(place, asked)
             assert place.name is not None
             return place, place.folder.file(place.name)
@@ -133,7 +133,8 @@ class Root:
                 raise naming(refusal, asked) from None
         raise refuse("changed_during_read", "the path changes faster than it can be followed")
 
-    def _follow(self, path: bytes) -> Place:
+    def follow(self, path: bytes) -> Place:
+        """Follow a path once; raises ``Moved`` or ``OSError`` where it cannot be."""
         walk = _Walk(self, self._parts(path))
         try:
             return walk.end()

@@ -158,7 +158,7 @@ def _components(tokens: list[_Token]) -> list[list[_Token] | None]:
         else:
             parts[-1].append(token)
     names = ["".join(text for _, text in part) for part in parts]
-    if not names[-1]:
+    if names[-1] in ("", "."):
         raise refuse("invalid_glob", "the glob names a folder or nothing; end it with a name or **")
     if ".." in names:
         raise refuse("invalid_glob", "a glob cannot go upwards; name the folder as path")

@@ -1,7 +1,7 @@
 """ripgrep: which program that is, with which flags it runs, and its output as it comes.
 
 Nothing outside the arguments made here changes what runs: no configuration file, no preprocessor,
-no ignore file above the searched folder or of the user. The program is the one that the package
+no ignore file but those given. The program is the one that the package
 ``ripgrep`` installed into the environment of this process, else one on PATH that lies outside
 the workspace. The environment is trusted wherever it lies, as its Python files are.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holon_builtin_workspace.contain import RESERVED, STORE_FILE, Place, Root
+from holon_builtin_workspace.contain import RESERVED, Place, Root
 from holon_builtin_workspace.handles import HeldFolder, identity
 from holon_builtin_workspace.refusals import Refused, refuse
 
@@ -39,11 +39,8 @@ _FIXED = (
     "--no-follow",
     "--no-search-zip",
     "--color=never",
-    "--no-ignore-parent",
-    "--no-ignore-global",
-    "--no-ignore-exclude",
+    "--no-ignore",
     "--no-ignore-messages",
-    "--no-require-git",
     *(("--path-separator=/",) if os.name == "nt" else ()),
 )
 # File systems of the kernel; they are below the root only where that is the root of everything.
@@ -71,20 +68,19 @@ class Ran:
 class Filters:
     """What of a tree is searched."""
 
-    include_ignored: bool
     include_hidden: bool
+    ignore_files: tuple[str, ...] = ()
     name_globs: tuple[str, ...] = ()
 
     def arguments(self, root: Root, place: Place) -> list[str]:
         """Return the flags for this, below one place of a workspace."""
         made = list(_FIXED)
-        # The opposite of --no-ignore would also undo --no-ignore-parent, so it is never given.
-        made += ["--no-ignore"] if self.include_ignored else []
+        made += [f"--ignore-file={path}" for path in self.ignore_files]
         made += ["--hidden"] if self.include_hidden else ["--no-hidden"]
-        kept_out = [f"/{os.fsdecode(RESERVED)}"] if place.path == b"." else []
-        store = os.fsdecode(STORE_FILE)
-        kept_out += [store, f"{store}-shm", f"{store}-wal"]
-        kept_out += _KERNEL if root.path == b"/" and place.path == b"." else ()
+        # Only spares the walk: results are checked again, whatever is found there.
+        at_top = place.path == b"."
+        kept_out = [f"/{os.fsdecode(RESERVED)}"] if at_top and self.include_hidden else []
+        kept_out += _KERNEL if root.path == b"/" and at_top else ()
         folds = sys.platform in ("darwin", "win32")
         made += [f"--{'iglob' if folds else 'glob'}=!{name}" for name in kept_out]
         # A type does not overrule ignore rules, as a glob of ripgrep would.

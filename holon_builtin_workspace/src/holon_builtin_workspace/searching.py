@@ -7,12 +7,14 @@ again in order with one thread and is ended as soon as the page is full.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from holon_builtin_workspace.bounds import Page
 from holon_builtin_workspace.contain import Place, Root
+from holon_builtin_workspace.ignoring import Below, of_the_folder
 from holon_builtin_workspace.ripgrep import Enough, Filters, Ran, Ripgrep, anchored, run
 
 if TYPE_CHECKING:
@@ -116,11 +118,31 @@ class Searcher:
         return bool(self._run(everything, cwd, path, ordered=False, most=1).found)
 
     def _run(self, search: Search, cwd: Path, path: str, *, ordered: bool, most: int) -> Results:
+        with ExitStack() as stack:
+            files: list[str] = []
+            if self._place.is_folder and not search.include_ignored:
+                files = stack.enter_context(of_the_folder(self._place.folder))
+            return self._run_with(search, cwd, path, ordered=ordered, most=most, files=files)
+
+    def _run_with(
+        self,
+        search: Search,
+        cwd: Path,
+        path: str,
+        *,
+        ordered: bool,
+        most: int,
+        files: list[str],
+    ) -> Results:
         results: list[Found] = []
+        below = Below(self._root, self._place, ignoring=not search.include_ignored)
+        skipped = 0 if self._place.path == b"." else self._place.path.count(b"/") + 1
 
         def take(record: bytes) -> None:
             found = search.read(record)
             if found is None or (search.after is not None and found[0] <= search.after):
+                return
+            if self._place.is_folder and below.leaves_out(b"/".join(found[0][0][skipped:])):
                 return
             results.append(found)
             if len(results) >= most:
@@ -128,8 +150,8 @@ class Searcher:
 
         globs = search.glob.name_globs(hidden=search.include_hidden) if search.glob else []
         filters = Filters(
-            include_ignored=search.include_ignored,
             include_hidden=search.include_hidden,
+            ignore_files=tuple(files),
             name_globs=tuple(globs),
         )
         flags = filters.arguments(self._root, self._place)
