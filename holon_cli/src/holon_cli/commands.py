@@ -12,6 +12,7 @@ from holon_cli.helping import HelpfulGroup, write
 
 NOUNS = {
     "runtime-tool": "Tools: list, read, call, dry run, explain, release",
+    "runtime-capability": "Find tools for a request, and what would block them",
     "execution-approval": "Approvals and held calls: ask, list, decide, grant, wait",
     "evidence": "Evidence: list, read, verify, export",
     "policy": "What policy decides, and why",

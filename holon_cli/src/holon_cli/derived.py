@@ -81,7 +81,8 @@ def parameters(row: Operation) -> list[click.Parameter]:
         if name == ARGUMENTS:
             continue
         if name in row.positional:
-            made.append(click.Argument([name], metavar=name.upper()))
+            metavar = name.upper() if name in required else f"[{name.upper()}]"
+            made.append(click.Argument([name], metavar=metavar, required=name in required))
         elif name not in SHARED:
             made.append(_option(name, schema, required=name in required))
     if ARGUMENTS in row.request["properties"]:

@@ -101,6 +101,7 @@ class Parts:
             recovery.close_interrupted(
                 guard.store, guard.recorder, live, own=guard.runtime_id, closing=True
             )
+        guard.catalogue.close()
         guard.store.close()
         if self._lock is not None:
             self._lock.release(remove=True)

@@ -12,11 +12,12 @@ from holon_core.guard.results import check_fits, record_refusal, unrecorded
 from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from holon_core.guard.guard import Guard
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
+    from holon_core.records.discovery import DiscoveryPage
     from holon_core.records.result import Explanation, ToolResult
 
 
@@ -97,6 +98,67 @@ class Session:
         """Walk the steps of a call and say which rule or gate answers what."""
         attempt = self._attempt(tool, arguments, key=key, mode="explain")
         return rehearsal.explain(self._guard, attempt)
+
+    def discover(
+        self,
+        query: str | None = None,
+        *,
+        limit: int = 20,
+        cursor: str | None = None,
+        include_blocked: bool = True,
+        lanes: Sequence[str] | None = None,
+    ) -> DiscoveryPage:
+        """Find tools that fit a request, and see what would block this caller.
+
+        Nothing is recorded, held or used up, and nothing it says changes a verdict of a call.
+
+        Args:
+            query: What is wanted, in any words; ``None`` or blank lists all tools by id.
+            limit: How many at most, 1 to 100.
+            cursor: ``next_cursor`` of the page before, of the same query and lanes.
+            include_blocked: Also tools that this caller could not call now.
+            lanes: Only tools of these lane kinds.
+
+        Returns:
+            A page, best first; ``none_fits`` where a query matches no tool at all.
+
+        Raises:
+            Misuse: An argument is out of its bounds, or the cursor is not of this request.
+            StoreError: The store does not answer.
+        """
+        from holon_core.discovery.discover import discover
+
+        self._check_open()
+        return discover(
+            self._guard,
+            self.caller,
+            query=query,
+            limit=limit,
+            cursor=cursor,
+            include_blocked=include_blocked,
+            lanes=lanes,
+        )
+
+    async def adiscover(
+        self,
+        query: str | None = None,
+        *,
+        limit: int = 20,
+        cursor: str | None = None,
+        include_blocked: bool = True,
+        lanes: Sequence[str] | None = None,
+    ) -> DiscoveryPage:
+        """Find tools without blocking the event loop; see ``discover``."""
+        import asyncio
+
+        return await asyncio.to_thread(
+            self.discover,
+            query,
+            limit=limit,
+            cursor=cursor,
+            include_blocked=include_blocked,
+            lanes=lanes,
+        )
 
     def request_approval(
         self, tool: str, arguments: Mapping[str, Any] | str | bytes | None = None

@@ -14,13 +14,15 @@ from holon_core.catalogue.codec import descriptor_from
 from holon_core.records.words import READ_ONLY, Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from holon_core.catalogue.search import Search
     from holon_core.guard.sealed import SealedCall
     from holon_core.records.lane import LaneExecutor
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.tool import RuntimeToolDescriptor
-    from holon_core.store.protocol import Store
+    from holon_core.store.document_tables import Document
+    from holon_core.store.protocol import Store, Tables
     from holon_core.wire.schema_engine import SchemaValidator
     from holon_core.wire.schema_marks import Marks
 
@@ -154,6 +156,9 @@ class Catalogue:
         self._read: OrderedDict[str, Entry] = OrderedDict()
         self._pins: dict[str, str] | None = None
         self._lock = threading.Lock()
+        # Counts what was put: the stored entries have the store's revision for that.
+        self.changes = 0
+        self._search: Search | None = None
 
     def get(self, tool_id: str) -> Entry | None:
         """Return the entry of an id."""
@@ -204,7 +209,50 @@ class Catalogue:
             self._own[entry.tool.id] = entry
             if before is None:
                 insort(self._order, entry.tool.id)
+            self.changes += 1
             return before
+
+    def own(self) -> dict[str, Entry]:
+        """Return the entries of this process."""
+        with self._lock:
+            return dict(self._own)
+
+    def peek(self, tool_ids: Sequence[str]) -> dict[str, tuple[Entry, str | None]]:
+        """Return entries as they are now, each with the digest it is pinned to, if any.
+
+        Nothing of it is kept, so that looking changes nothing for a call.
+        """
+
+        def work(tables: Tables) -> dict[str, tuple[Document | None, Document | None]]:
+            return {
+                each: (
+                    None if each in self._own else tables.document(TOOLS, each),
+                    tables.document(PINS, each),
+                )
+                for each in tool_ids
+            }
+
+        found: dict[str, tuple[Entry, str | None]] = {}
+        for each, (stored, pin) in self._store.read(work).items():
+            entry = self._own.get(each) or (None if stored is None else self._entry(stored.body))
+            if entry is not None:
+                found[each] = (entry, None if pin is None else json.loads(pin.body)["digest"])
+        return found
+
+    @property
+    def search(self) -> Search:
+        """The search index, made when first asked for."""
+        from holon_core.catalogue.search import Search
+
+        with self._lock:
+            if self._search is None:
+                self._search = Search(self, self._store)
+            return self._search
+
+    def close(self) -> None:
+        """Free what searching made."""
+        if self._search is not None:
+            self._search.close()
 
     def page(self, *, after: str = "", limit: int = 50) -> list[Entry]:
         """Return up to ``limit`` entries after an id, in id order."""

@@ -81,17 +81,31 @@ def covers(grant: ApprovalRecord, attempt: Attempt) -> bool:
     Each argument of the call must be named by the pattern, so that no arguments never widen
     to any; ``destructive`` is never covered.
     """
-    caller, tool = attempt.caller, attempt.entry.tool
-    scope = (grant.definition, grant.workspace, grant.role, grant.profile)
-    if scope != (tool.digest, caller.workspace, caller.role, caller.profile):
-        return False
-    if Effect.DESTRUCTIVE in tool.effects or grant.pattern is None:
+    if not _is_grant_for(grant, attempt) or grant.pattern is None:
         return False
     if set(attempt.arguments) - set(grant.pattern):
         return False
     return all(
         name in attempt.arguments and matches(condition, attempt.arguments[name])
         for name, condition in grant.pattern.items()
+    )
+
+
+def _is_grant_for(grant: ApprovalRecord, attempt: Attempt) -> bool:
+    caller, tool = attempt.caller, attempt.entry.tool
+    scope = (grant.definition, grant.workspace, grant.role, grant.profile)
+    if scope != (tool.digest, caller.workspace, caller.role, caller.profile):
+        return False
+    return grant.pattern is not None and Effect.DESTRUCTIVE not in tool.effects
+
+
+def may_cover(tables: Tables, attempt: Attempt, now: int) -> bool:
+    """Tell whether a grant would cover calls of this tool and caller, with fitting arguments."""
+    tool, principal = attempt.entry.tool.id, attempt.caller.principal
+    alive = tables.approvals_in_scope(tool, principal, ApprovalState.APPROVED)
+    return any(
+        _aged(grant, now).state is ApprovalState.APPROVED and _is_grant_for(grant, attempt)
+        for grant in alive
     )
 
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from holon_core.operations import (
     approval_rows,
+    discovery_rows,
     evidence_rows,
     host_rows,
     protocol_rows,
@@ -16,6 +17,7 @@ from holon_core.records.operation import Operation
 
 ROWS: tuple[Operation, ...] = (
     *tool_rows.ROWS,
+    *discovery_rows.ROWS,
     *approval_rows.ROWS,
     *evidence_rows.ROWS,
     *host_rows.ROWS,

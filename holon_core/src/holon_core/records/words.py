@@ -119,6 +119,13 @@ class Readiness(Word):
     MODEL_CALLABLE = "model_callable"
 
 
+class Availability(Word):
+    """Whether a caller could call a tool now; only discovery says it, never a listing."""
+
+    EXECUTABLE = "executable"
+    BLOCKED = "blocked"
+
+
 class ApprovalRequirement(Word):
     """Whether a tool itself insists on an approval, whatever policy says."""
 

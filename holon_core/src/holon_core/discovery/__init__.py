@@ -1,0 +1,1 @@
+"""Discovery: what fits a request, and what stands in a caller's way."""
