@@ -69,3 +69,30 @@ def test_the_campaign_notices_effects_that_do_not_fit(crash, lines):
 
     with pytest.raises(crash.Broken):
         crash.check_effects(GOOD, lines)
+
+
+CHECKPOINTING = """
+import sys
+from pathlib import Path
+from holon_core.store.sqlite import SqliteStore
+store = SqliteStore(Path(sys.argv[1]))
+store._writer.execute("pragma wal_autocheckpoint=1")
+print("ready", flush=True)
+for number in range(10**9):
+    store.transact(lambda tables: tables.put_blob(str(number).encode() * 3000))
+"""
+
+
+def test_a_store_whose_log_another_process_moves_is_not_taken_for_damaged(tmp_path):
+    """Its header is looked at again, since a reader without locks may see half a change."""
+    from door import started
+    from holon_core.store import filesystem, opening
+    from holon_core.store.sqlite import SqliteStore
+
+    path = tmp_path / "holon.db"
+    SqliteStore(path).close()
+    with started(CHECKPOINTING, str(path)) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for _ in range(2000):
+            opening.prepare(path, "wal", filesystem.MOUNTS)

@@ -17,6 +17,9 @@ from holon_core.store.migrations import APPLICATION_ID, migrate, refuse_newer
 
 # Beyond this size a full check at each open would cost more than the work; `holon doctor` does it.
 CHECKED_AT_OPEN_BYTES = 32 * 1024 * 1024
+# A process that moves its log into the file makes a sound one look damaged to a reader without
+# locks, for a moment; what is damaged stays so.
+HEADER_TRIES = 25
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -126,6 +129,23 @@ def _check_header(path: Path) -> None:
         raise StoreError("store_corrupt", f"{path} is not a regular file (check: file type)")
     if path.stat().st_size == 0:
         raise StoreError("store_corrupt", f"{path} is empty (check: size)")
+    application, version = _header(path)
+    if application != APPLICATION_ID:
+        raise StoreError("store_corrupt", f"{path} is not a store (check: application id)")
+    refuse_newer(version)
+
+
+def _header(path: Path) -> tuple[int, int]:
+    """Read the application id and the version of a file that others may be writing."""
+    for _ in range(HEADER_TRIES - 1):
+        try:
+            return _read_header(path)
+        except sqlite3.DatabaseError:
+            pause()
+    return _read_header(path)
+
+
+def _read_header(path: Path) -> tuple[int, int]:
     # `immutable` reads the file alone: no lock is taken and nothing is written beside it.
     connection = connect(_uri(path, "mode=ro&immutable=1"))
     try:
@@ -133,9 +153,7 @@ def _check_header(path: Path) -> None:
         version = connection.execute("pragma user_version").fetchone()[0]
     finally:
         connection.close()
-    if application != APPLICATION_ID:
-        raise StoreError("store_corrupt", f"{path} is not a store (check: application id)")
-    refuse_newer(version)
+    return application, version
 
 
 def connections(
