@@ -43,6 +43,11 @@ def plant(root: Path, files: int) -> None:
     (root / ".gitignore").write_text("*.log\n/build\n")
 
 
+def files(glob: str) -> list[str]:
+    """Put the same question to ripgrep: its own ``--glob`` would overrule the ignore rules."""
+    return ["--files", "--null", f"--type-add=asked:{glob}", "--type=asked", "--", "./"]
+
+
 def compare(pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]], rounds: int) -> Any:
     """Time each pair in turn; return medians in milliseconds and their ratio."""
     report = {}
@@ -104,14 +109,8 @@ def main() -> int:
                         rg("--json", "-e", "alpha_beta", "--", "./"),
                         call("grep", pattern="alpha_beta"),
                     ),
-                    "glob, few files": (
-                        rg("--files", "--null", "--glob", "*.toml", "--", "./"),
-                        call("glob", pattern="*.toml"),
-                    ),
-                    "glob, many files": (
-                        rg("--files", "--null", "--glob", "*.py", "--", "./"),
-                        call("glob", pattern="*.py"),
-                    ),
+                    "glob, few files": (rg(*files("*.toml")), call("glob", pattern="*.toml")),
+                    "glob, many files": (rg(*files("*.py")), call("glob", pattern="*.py")),
                 },
                 options.rounds,
             )

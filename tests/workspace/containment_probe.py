@@ -16,7 +16,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holon_builtin_workspace.contain import opened, require_file
+from holon_builtin_workspace.contain import opened
+from holon_builtin_workspace.places import require_file
 from holon_builtin_workspace.refusals import Refused
 from holon_core.records.workspace import Workspace
 

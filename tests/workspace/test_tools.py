@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,32 @@ def test_a_line_deep_in_a_large_file_is_found(call: Call, root: Path) -> None:
         100_000,
         None,
     )
+
+
+def test_a_file_that_grows_while_it_is_read_is_no_answer(call: Call, root: Path) -> None:
+    """What was found before the change may not fit what was found after it."""
+    with (root / "growing").open("wb") as file:
+        file.truncate(256 * 1024**2)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nend")
+    done = threading.Event()
+
+    def grow() -> None:
+        with (root / "growing").open("ab") as file:
+            while not done.wait(0.001):
+                file.write(b"x")
+                file.flush()
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    try:
+        result = call("read-file", path="growing", start_line=2)
+    finally:
+        done.set()
+        writer.join()
+
+    assert result.failure is not None
+    assert result.failure.code == "changed_during_read"
 
 
 def test_an_offset_inside_a_character_is_refused_with_its_beginning(call: Call, root: Path) -> None:

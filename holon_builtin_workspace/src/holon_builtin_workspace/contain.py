@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import os
 import stat as modes
-import sys
 from collections import deque
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from holon_builtin_workspace.handles import (
@@ -25,8 +23,16 @@ from holon_builtin_workspace.handles import (
     identity,
     is_link,
 )
-from holon_builtin_workspace.paths import given
+from holon_builtin_workspace.paths import drive, folded, given, is_absolute, split
+from holon_builtin_workspace.places import Place, require_file
 from holon_builtin_workspace.refusals import Refused, naming, refuse, refused_by_system
+from holon_builtin_workspace.reserved import (
+    is_reserved,
+    is_same_as_reserved,
+    is_storage_root,
+    proc_device,
+    reserved,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,33 +43,6 @@ T = TypeVar("T")
 MAX_LINKS = 40
 MAX_DEPTH = 128
 _TRIES = 32
-RESERVED = b".holon"
-STORE_FILE, STORE_FOLDER = b"holon.db", b"live"
-# File systems here usually take another case for the same name.
-_FOLDS = sys.platform in ("darwin", "win32")
-
-
-class Place:
-    """Something inside the root: where it is, what it is, and the folder that holds it.
-
-    ``path`` is canonical: relative to the root, free of links and dots, ``b"."`` for the root.
-    """
-
-    __slots__ = ("folder", "found", "name", "path")
-
-    def __init__(
-        self, path: bytes, found: os.stat_result, folder: Folder, name: bytes | None
-    ) -> None:
-        self.path = path
-        self.found = found
-        # A folder holds itself and has no name; anything else has one in its folder.
-        self.folder = folder
-        self.name = name
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder, and ``folder`` that one."""
-        return self.name is None
 
 
 class Root:
@@ -149,8 +128,8 @@ class Root:
             return parts
         own = [part for part in split(self.path) if part]
         names = [part for part in parts if part not in (b"", b".")]
-        same_drive = os.path.normcase(_drive(path)) in (b"", os.path.normcase(_drive(self.path)))
-        if same_drive and list(map(_folded, names[: len(own)])) == list(map(_folded, own)):
+        same_drive = drive(path) in (b"", drive(self.path))
+        if same_drive and list(map(folded, names[: len(own)])) == list(map(folded, own)):
             return names[len(own) :] + ([b"."] if parts[-1] in (b"", b".") else [])
         if os.name == "nt":
             raise refuse("path_escape")
@@ -237,8 +216,8 @@ class _Walk:
 
     def _step(self, name: bytes) -> Place | None:
         here = self._here
-        if not self._entered and _is_reserved(name):
-            raise _reserved()
+        if not self._entered and is_reserved(name):
+            raise reserved()
         found = here.entry(name)
         if is_link(found):
             self._link(here.link(name))
@@ -268,12 +247,12 @@ class _Walk:
         if len(self._entered) > MAX_DEPTH:
             text = f"more than {MAX_DEPTH} folders deep"
             raise refuse("path_invalid", text)
-        if len(self._entered) == 1 and _same_as_reserved(self._root.folder, folder):
-            raise _reserved()
+        if len(self._entered) == 1 and is_same_as_reserved(self._root.folder, folder):
+            raise reserved()
         if is_storage_root(folder):
-            raise _reserved()
+            raise reserved()
         device = folder.stat().st_dev
-        if device != above.stat().st_dev and device == _proc_device():
+        if device != above.stat().st_dev and device == proc_device():
             raise refuse("path_escape")
 
 
@@ -293,85 +272,3 @@ def opened(workspace: Workspace, *, hold: bool = HOLDS) -> Iterator[Root]:
         yield root
     finally:
         root.close()
-
-
-def require_file(place: Place, asked: str) -> None:
-    """Refuse what is not a regular file, by its type alone: nothing is opened for that."""
-    if place.is_folder:
-        raise refuse("is_a_directory", path=asked)
-    if not modes.S_ISREG(place.found.st_mode):
-        raise refuse("not_regular_file", path=asked, type=type_of(place.found))
-
-
-def type_of(found: os.stat_result) -> str:
-    """Name the type of an entry."""
-    if is_link(found):
-        return "symlink"
-    tests = {
-        "file": modes.S_ISREG,
-        "dir": modes.S_ISDIR,
-        "fifo": modes.S_ISFIFO,
-        "socket": modes.S_ISSOCK,
-        "device": _is_device,
-    }
-    return next((name for name, test in tests.items() if test(found.st_mode)), "other")
-
-
-def _is_device(mode: int) -> bool:
-    return modes.S_ISCHR(mode) or modes.S_ISBLK(mode)
-
-
-def split(path: bytes) -> list[bytes]:
-    """Split a path into its names; empty ones and dots are kept."""
-    if os.name == "nt":
-        path = os.path.splitdrive(path)[1].replace(b"\\", b"/")
-    return path.split(b"/")
-
-
-def is_absolute(path: bytes) -> bool:
-    """Tell whether a path starts at the top."""
-    if os.name == "nt":
-        return path[:1] in (b"/", b"\\") or path[1:2] == b":"
-    return path.startswith(b"/")
-
-
-def is_storage_root(folder: Folder) -> bool:
-    """Tell whether a folder is the storage root of some runtime."""
-    try:
-        if not modes.S_ISREG(folder.entry(STORE_FILE).st_mode):
-            return False
-        return modes.S_ISDIR(folder.entry(STORE_FOLDER).st_mode)
-    except OSError:
-        return False
-
-
-def _drive(path: bytes) -> bytes:
-    return os.path.splitdrive(path)[0]
-
-
-def _folded(name: bytes) -> bytes:
-    return name if not _FOLDS else os.fsencode(os.fsdecode(name).casefold())
-
-
-def _is_reserved(name: bytes) -> bool:
-    return _folded(name) == RESERVED
-
-
-def _same_as_reserved(root: Folder, folder: Folder) -> bool:
-    try:
-        return identity(root.entry(RESERVED)) == identity(folder.stat())
-    except OSError:
-        return False
-
-
-def _reserved() -> Refused:
-    text = "storage roots and .holon are never readable through a tool"
-    return refuse("policy_denied", text)
-
-
-@lru_cache(maxsize=1)
-def _proc_device() -> int | None:
-    try:
-        return os.stat("/proc").st_dev if os.path.lexists("/proc/self") else None
-    except OSError:
-        return None

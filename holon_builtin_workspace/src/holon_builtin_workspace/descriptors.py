@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holon_builtin_workspace.bounds import RESULT_BYTES
 from holon_builtin_workspace.glob_files import DEFAULT_PATHS, MAX_PATHS, GlobFiles
@@ -15,6 +15,20 @@ from holon_builtin_workspace.grep_files import (
 )
 from holon_builtin_workspace.list_dir import DEFAULT_ENTRIES, MAX_ENTRIES, ListDir
 from holon_builtin_workspace.read_file import DEFAULT_BYTES, MAX_BYTES, ReadFile
+from holon_builtin_workspace.schemas import (
+    ASKED,
+    CURSOR,
+    LARGE,
+    SCOPE,
+    SEARCHED,
+    TRUNCATED,
+    Schema,
+    closed_object,
+    count,
+    flag,
+    number,
+    text,
+)
 from holon_core.records.tool import Dependency, Limits, RuntimeToolDescriptor
 from holon_core.records.words import Effect, LaneKind, Origin, Posture
 
@@ -27,8 +41,6 @@ TIMEOUT_S = 30.0
 # A search's own answer is bounded by RESULT_BYTES; this is what it may read of ripgrep's output.
 SEARCH_OUTPUT_BYTES = 16 * 1024 * 1024
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-_Schema = dict[str, Any]
 
 
 def tools() -> list[tuple[RuntimeToolDescriptor, WorkspaceTool]]:
@@ -60,17 +72,17 @@ def workspace_glob() -> RuntimeToolDescriptor:
             '{"pattern": "*.{yml,yaml}", "path": "deploy", "include_hidden": true}',
         ),
         inputs={
-            "pattern": _text("The glob, as in '**/*.md'.", minLength=1, maxLength=1000),
-            "path": _text("Folder to search, relative to the workspace; its root by default."),
-            "max_results": _number("Most paths to return.", MAX_PATHS, DEFAULT_PATHS),
-            **_SCOPE,
-            "cursor": _text("next_cursor of the page before this one; the rest unchanged."),
+            "pattern": text("The glob, as in '**/*.md'.", minLength=1, maxLength=1000),
+            "path": text("Folder to search, relative to the workspace; its root by default."),
+            "max_results": number("Most paths to return.", MAX_PATHS, DEFAULT_PATHS),
+            **SCOPE,
+            "cursor": text("next_cursor of the page before this one; the rest unchanged."),
         },
         required=["pattern"],
         outputs={
-            **_ASKED,
-            "paths": {"type": "array", "items": _text("Path of a file."), "maxItems": MAX_PATHS},
-            **_SEARCHED,
+            **ASKED,
+            "paths": {"type": "array", "items": text("Path of a file."), "maxItems": MAX_PATHS},
+            **SEARCHED,
         },
         program=True,
     )
@@ -79,14 +91,14 @@ def workspace_glob() -> RuntimeToolDescriptor:
 def workspace_grep() -> RuntimeToolDescriptor:
     """Describe ``workspace-grep``."""
     match = {
-        "path": _text("Path of the file."),
-        "line": _count("Number of the line, from 1."),
-        "column": _count("Character of the line at which the first match begins, from 1."),
-        "offset": _count("Byte at which the first match begins, a byte order mark not counted."),
-        "text": _text("The line without its end; only the part around the match where cut."),
-        "count": _count("How many matches the line has."),
-        "cut": _flag("The line is longer than text."),
-        "lossy": _flag("The line is not UTF-8; text shows U+FFFD for what is none."),
+        "path": text("Path of the file."),
+        "line": count("Number of the line, from 1."),
+        "column": count("Character of the line at which the first match begins, from 1."),
+        "offset": count("Byte at which the first match begins, a byte order mark not counted."),
+        "text": text("The line without its end; only the part around the match where cut."),
+        "count": count("How many matches the line has."),
+        "cut": flag("The line is longer than text."),
+        "lossy": flag("The line is not UTF-8; text shows U+FFFD for what is none."),
     }
     return _tool(
         "workspace-grep",
@@ -106,36 +118,36 @@ def workspace_grep() -> RuntimeToolDescriptor:
             '{"pattern": "timeout", "path": "src", "case": "insensitive", "max_per_file": 1}',
         ),
         inputs={
-            "pattern": _text("The regular expression.", minLength=1, maxLength=10_000),
-            "path": _text("Folder or file to search; the workspace's root by default."),
-            "glob": _text("Only files that match, as in workspace-glob.", maxLength=1000),
+            "pattern": text("The regular expression.", minLength=1, maxLength=10_000),
+            "path": text("Folder or file to search; the workspace's root by default."),
+            "glob": text("Only files that match, as in workspace-glob.", maxLength=1000),
             "case": {
                 "enum": ["sensitive", "insensitive", "smart"],
                 "description": "smart: insensitive while the pattern has no capital letter.",
                 "default": "sensitive",
             },
-            "literal": _flag("The pattern is plain text.", default=False),
-            "whole_words": _flag("Only matches that are whole words.", default=False),
-            "max_results": _number("Most lines to return.", MAX_MATCHES, DEFAULT_MATCHES),
-            "max_per_file": _number("Most lines of one file.", MAX_MATCHES),
-            "max_line_bytes": _number(
+            "literal": flag("The pattern is plain text.", default=False),
+            "whole_words": flag("Only matches that are whole words.", default=False),
+            "max_results": number("Most lines to return.", MAX_MATCHES, DEFAULT_MATCHES),
+            "max_per_file": number("Most lines of one file.", MAX_MATCHES),
+            "max_line_bytes": number(
                 "Most bytes of one line to show, around its first match.",
                 MAX_LINE_BYTES,
                 DEFAULT_LINE_BYTES,
                 least=20,
             ),
-            **_SCOPE,
-            "cursor": _text("next_cursor of the page before this one; the rest unchanged."),
+            **SCOPE,
+            "cursor": text("next_cursor of the page before this one; the rest unchanged."),
         },
         required=["pattern"],
         outputs={
-            **_ASKED,
-            "matches": {"type": "array", "items": _object(match), "maxItems": MAX_MATCHES},
+            **ASKED,
+            "matches": {"type": "array", "items": closed_object(match), "maxItems": MAX_MATCHES},
             "too_long": {
                 "type": "array",
-                "items": _text("Path of a file with a match in a line too long to be shown."),
+                "items": text("Path of a file with a match in a line too long to be shown."),
             },
-            **_SEARCHED,
+            **SEARCHED,
         },
         program=True,
     )
@@ -144,11 +156,11 @@ def workspace_grep() -> RuntimeToolDescriptor:
 def workspace_list_dir() -> RuntimeToolDescriptor:
     """Describe ``workspace-list-dir``."""
     entry = {
-        "name": _text("Name in the folder."),
-        "path": _text("Path to use with the other tools."),
+        "name": text("Name in the folder."),
+        "path": text("Path to use with the other tools."),
         "type": {"enum": ["file", "dir", "symlink", "fifo", "socket", "device", "other"]},
-        "size_bytes": _count("Size of a file.", null=True),
-        "modified_at_unix_seconds": _count("Last change of it.", null=True, least=None),
+        "size_bytes": count("Size of a file.", null=True),
+        "modified_at_unix_seconds": count("Last change of it.", null=True, least=None),
     }
     return _tool(
         "workspace-list-dir",
@@ -160,16 +172,16 @@ def workspace_list_dir() -> RuntimeToolDescriptor:
         ),
         examples=("{}", '{"path": "src", "max_entries": 50}'),
         inputs={
-            "path": _text("Folder, relative to the workspace; its root by default."),
-            "max_entries": _number("Most entries to return.", MAX_ENTRIES, DEFAULT_ENTRIES),
-            "cursor": _text("next_cursor of the page before this one; the rest unchanged."),
+            "path": text("Folder, relative to the workspace; its root by default."),
+            "max_entries": number("Most entries to return.", MAX_ENTRIES, DEFAULT_ENTRIES),
+            "cursor": text("next_cursor of the page before this one; the rest unchanged."),
         },
         required=[],
         outputs={
-            **_ASKED,
-            "entries": {"type": "array", "items": _object(entry), "maxItems": MAX_ENTRIES},
-            "truncated": _TRUNCATED,
-            "next_cursor": _CURSOR,
+            **ASKED,
+            "entries": {"type": "array", "items": closed_object(entry), "maxItems": MAX_ENTRIES},
+            "truncated": TRUNCATED,
+            "next_cursor": CURSOR,
         },
     )
 
@@ -193,32 +205,32 @@ def workspace_read_file() -> RuntimeToolDescriptor:
             '{"path": "logo.png", "encoding": "base64", "max_bytes": 1024}',
         ),
         inputs={
-            "path": _text("File, relative to the workspace, or absolute and inside it."),
+            "path": text("File, relative to the workspace, or absolute and inside it."),
             "encoding": {
                 "enum": ["utf-8", "base64"],
                 "description": "How content is given.",
                 "default": "utf-8",
             },
-            "start_line": _number("First line, from 1.", _LARGE),
-            "end_line": _number("Last line, included.", _LARGE),
-            "offset": _number("First byte, from 0; not with lines.", _LARGE, least=0),
-            "max_bytes": _number("Most bytes of the file to return.", MAX_BYTES, DEFAULT_BYTES),
+            "start_line": number("First line, from 1.", LARGE),
+            "end_line": number("Last line, included.", LARGE),
+            "offset": number("First byte, from 0; not with lines.", LARGE, least=0),
+            "max_bytes": number("Most bytes of the file to return.", MAX_BYTES, DEFAULT_BYTES),
         },
         required=["path"],
         outputs={
-            **_ASKED,
+            **ASKED,
             "encoding": {"enum": ["utf-8", "base64"]},
-            "content": _text("The text, or base64."),
-            "offset": _count("Byte of the file at which content begins."),
-            "size_bytes": _count("Bytes of the file that content holds."),
-            "total_size": _count("Size of the file in bytes."),
-            "next_offset": _count("Where to go on; null at the end of the file.", null=True),
-            "start_line": _count("Number of the first line, where known.", null=True),
-            "end_line": _count("Number of the last line in content, where known.", null=True),
-            "next_line": _count("The line that begins at next_offset.", null=True),
-            "truncated": _flag("Content ends before what was asked for does."),
-            "bom": _flag("The file begins with a UTF-8 byte order mark."),
-            "nul_bytes": _flag("Content holds NUL: perhaps no text after all."),
+            "content": text("The text, or base64."),
+            "offset": count("Byte of the file at which content begins."),
+            "size_bytes": count("Bytes of the file that content holds."),
+            "total_size": count("Size of the file in bytes."),
+            "next_offset": count("Where to go on; null at the end of the file.", null=True),
+            "start_line": count("Number of the first line, where known.", null=True),
+            "end_line": count("Number of the last line in content, where known.", null=True),
+            "next_line": count("The line that begins at next_offset.", null=True),
+            "truncated": flag("Content ends before what was asked for does."),
+            "bom": flag("The file begins with a UTF-8 byte order mark."),
+            "nul_bytes": flag("Content holds NUL: perhaps no text after all."),
             "line_ends": {
                 "enum": ["lf", "crlf", "mixed", "none"],
                 "description": "Line ends in content; they are kept as they are.",
@@ -233,9 +245,9 @@ def _tool(
     title: str,
     description: str,
     examples: tuple[str, ...],
-    inputs: _Schema,
+    inputs: Schema,
     required: list[str],
-    outputs: _Schema,
+    outputs: Schema,
     program: bool = False,
 ) -> RuntimeToolDescriptor:
     needed = Dependency(kind="program", name="rg", version=">=13,<15")
@@ -250,73 +262,11 @@ def _tool(
         title=title,
         description=description,
         examples=examples,
-        input_schema={"$schema": _DIALECT, **_object(inputs, required)},
-        output_schema={"$schema": _DIALECT, **_object(outputs)},
+        input_schema={"$schema": _DIALECT, **closed_object(inputs, required)},
+        output_schema={"$schema": _DIALECT, **closed_object(outputs)},
         effects=frozenset({Effect.WORKSPACE_READ}),
         dependencies=(needed,) if program else (),
         idempotent=True,
         limits=Limits(timeout_s=TIMEOUT_S, max_output_bytes=size),
         executor_ref=f"holon_builtin_workspace:{VERSION}",
     )
-
-
-def _object(properties: _Schema, required: list[str] | None = None) -> _Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": sorted(properties) if required is None else required,
-        "additionalProperties": False,
-    }
-
-
-def _text(description: str, **bounds: int) -> _Schema:
-    return {"type": "string", "description": description, **bounds}
-
-
-def _flag(description: str, **more: bool) -> _Schema:
-    return {"type": "boolean", "description": description, **more}
-
-
-def _number(description: str, most: int, usual: int | None = None, *, least: int = 1) -> _Schema:
-    found: _Schema = {"type": "integer", "minimum": least, "maximum": most}
-    if usual is not None:
-        found["default"] = usual
-    return {**found, "description": description}
-
-
-def _count(description: str, *, null: bool = False, least: int | None = 0) -> _Schema:
-    found: _Schema = {"type": ["integer", "null"] if null else "integer"}
-    if least is not None:
-        found["minimum"] = least
-    return {**found, "description": description}
-
-
-_LARGE = 2**53 - 1
-_TRUNCATED = _flag("There is more than this page.")
-_CURSOR: _Schema = {
-    "type": ["string", "null"],
-    "description": "Give it as cursor for the next page; null where there is none.",
-}
-_ASKED: _Schema = {
-    "asked": _text("The path as it was asked for."),
-    "path": _text("The same place relative to the workspace, without links and dots."),
-}
-_SCOPE: _Schema = {
-    "include_ignored": _flag("Take also what ignore files exclude.", default=False),
-    "include_hidden": _flag("Take also names that begin with a dot.", default=False),
-}
-_SEARCHED: _Schema = {
-    "truncated": _TRUNCATED,
-    "cut_by": {
-        "enum": ["max_results", "size", "search_output", None],
-        "description": "What ended the page: its number, its size, or what ripgrep may print.",
-    },
-    "next_cursor": _CURSOR,
-    "ignore_rules_applied": _flag("Ignore files from the searched folder down counted."),
-    "hidden_files_searched": _flag("Names that begin with a dot were searched."),
-    "left_out_files_have_results": {
-        "type": ["boolean", "null"],
-        "description": "For an empty answer: ignored or hidden files would have results.",
-    },
-    "some_unreadable": _flag("ripgrep could not read everything."),
-}

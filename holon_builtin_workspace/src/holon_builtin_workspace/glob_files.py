@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holon_builtin_workspace.contain import Place, opened
+from holon_builtin_workspace.contain import opened
 from holon_builtin_workspace.globs import Glob
 from holon_builtin_workspace.paths import given, shown
+from holon_builtin_workspace.places import Place
 from holon_builtin_workspace.refusals import refuse
 from holon_builtin_workspace.ripgrep import Ran, Ripgrep
 from holon_builtin_workspace.searching import Found, Search, Searcher, key_of, rules

@@ -204,6 +204,9 @@ def _loose(tokens: list[_Token]) -> str:
 
 def _fits(pattern: list[re.Pattern[str] | None], names: list[str]) -> bool:
     """Follow all ways through the pattern at once."""
+    if len(pattern) == 2 and pattern[0] is None and pattern[1] is not None:
+        # By far the most frequent form: a name in any folder.
+        return pattern[1].fullmatch(names[-1]) is not None
     states = _closed({0}, pattern)
     for name in names:
         following: set[int] = set()

@@ -8,9 +8,10 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 from holon_builtin_workspace.bounds import boundary_before
-from holon_builtin_workspace.contain import Place, opened, require_file
+from holon_builtin_workspace.contain import opened
 from holon_builtin_workspace.globs import Glob
 from holon_builtin_workspace.paths import given, shown
+from holon_builtin_workspace.places import Place, require_file
 from holon_builtin_workspace.refusals import refuse
 from holon_builtin_workspace.ripgrep import Ran, Ripgrep
 from holon_builtin_workspace.searching import Found, Key, Search, Searcher, key_of, rules

@@ -24,8 +24,9 @@ from holon_builtin_workspace.refusals import Refused
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holon_builtin_workspace.contain import Place, Root
+    from holon_builtin_workspace.contain import Root
     from holon_builtin_workspace.handles import Folder
+    from holon_builtin_workspace.places import Place
 
 # From the weakest to the strongest.
 NAMES = (b".gitignore", b".ignore", b".rgignore")
@@ -50,7 +51,8 @@ class Below:
 
     def __init__(self, root: Root, place: Place, *, ignoring: bool) -> None:
         self._root, self._base, self._ignoring = root, place.path, ignoring
-        self._rules: dict[bytes, list[Rule]] = {b"": []}
+        # Of each folder entered: the folders with rules of their own on the way to it.
+        self._ruled: dict[bytes, list[tuple[int, list[Rule]]]] = {b"": []}
         self._out: dict[bytes, bool] = {b"": False}
 
     def leaves_out(self, path: bytes) -> bool:
@@ -69,13 +71,11 @@ class Below:
         return known
 
     def _decides(self, path: bytes, *, is_folder: bool) -> bool:
-        folder = os.path.dirname(path)
-        while folder:
-            below = path[len(folder) + 1 :]
-            for rule in self._rules[folder]:
+        for start, rules in self._ruled[os.path.dirname(path)]:
+            below = path[start:]
+            for rule in rules:
                 if (is_folder or not rule.folders_only) and rule.glob.matches(below):
                     return not rule.keeps
-            folder = os.path.dirname(folder)
         return False
 
     def _enter(self, folder: bytes) -> bool:
@@ -84,9 +84,11 @@ class Below:
             place = self._root.follow(os.path.join(self._base, folder))
         except (Refused, Moved, OSError):
             return False
-        rules = self._rules[folder] = []
+        rules: list[Rule] = []
         for name in NAMES if self._ignoring else ():
             rules[:0] = reversed(rules_of(content_of(place.folder, name)))
+        above = self._ruled[os.path.dirname(folder)]
+        self._ruled[folder] = [(len(folder) + 1, rules), *above] if rules else above
         place.folder.close()
         return place.is_folder
 

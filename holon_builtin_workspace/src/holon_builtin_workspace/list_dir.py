@@ -7,9 +7,10 @@ import stat as modes
 from typing import TYPE_CHECKING, Any
 
 from holon_builtin_workspace.bounds import Page
-from holon_builtin_workspace.contain import Place, opened, type_of
+from holon_builtin_workspace.contain import opened
 from holon_builtin_workspace.handles import is_link
 from holon_builtin_workspace.paths import given, shown
+from holon_builtin_workspace.places import Place, type_of
 from holon_builtin_workspace.refusals import refuse, refused_by_system
 from holon_builtin_workspace.tool import WorkspaceTool, workspace_of
 

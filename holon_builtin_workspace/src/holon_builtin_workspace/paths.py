@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 from holon_builtin_workspace.refusals import refuse
 
 PREFIX = "bytes:"
 MAX_PATH_BYTES = 4096
-MAX_NAME_BYTES = 255
+# File systems here usually take another case for the same name.
+_FOLDS = sys.platform in ("darwin", "win32")
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~/-")
 _ESCAPED = re.compile(r"(?:[A-Za-z0-9._~/-]|%[0-9A-Fa-f]{2})*")
 # Names of devices on Windows, with any extension and with the superscript digits it accepts.
@@ -100,3 +102,27 @@ def _windows_problem(name: str) -> str | None:
     if any(character in '<>"|?*' or character < " " for character in name):
         return "a reserved character"
     return None
+
+
+def split(path: bytes) -> list[bytes]:
+    """Split a path into its names; empty ones and dots are kept."""
+    if os.name == "nt":
+        path = os.path.splitdrive(path)[1].replace(b"\\", b"/")
+    return path.split(b"/")
+
+
+def is_absolute(path: bytes) -> bool:
+    """Tell whether a path starts at the top."""
+    if os.name == "nt":
+        return path[:1] in (b"/", b"\\") or path[1:2] == b":"
+    return path.startswith(b"/")
+
+
+def drive(path: bytes) -> bytes:
+    """Return the drive of a path in comparable form; empty elsewhere than on Windows."""
+    return os.path.normcase(os.path.splitdrive(path)[0])
+
+
+def folded(name: bytes) -> bytes:
+    """Return a name in the form in which the file system compares names."""
+    return name if not _FOLDS else os.fsencode(os.fsdecode(name).casefold())

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holon_builtin_workspace.contain import RESERVED, Place, Root
+from holon_builtin_workspace.contain import Root
 from holon_builtin_workspace.handles import HeldFolder, identity
+from holon_builtin_workspace.places import Place
 from holon_builtin_workspace.refusals import Refused, refuse
+from holon_builtin_workspace.reserved import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from holon_builtin_workspace.bounds import Page
-from holon_builtin_workspace.contain import Place, Root
+from holon_builtin_workspace.contain import Root
 from holon_builtin_workspace.ignoring import Below, of_the_folder
+from holon_builtin_workspace.places import Place
 from holon_builtin_workspace.ripgrep import Enough, Filters, Ran, Ripgrep, anchored, run
 
 if TYPE_CHECKING:
