@@ -334,10 +334,12 @@ def elsewhere(tmp_path: Path, root: Path) -> Callable[..., Any]:
 @pytest.fixture
 def bare_python() -> str:
     """An interpreter whose own environment has no ripgrep."""
-    python = getattr(sys, "_base_executable", sys.executable)
+    python = Path(sys.base_prefix, "bin", f"python{sys.version_info[0]}.{sys.version_info[1]}")
+    if not python.exists():
+        pytest.skip("no interpreter without ripgrep")
     looks = "import sysconfig; print(sysconfig.get_path('purelib'))"
     folder = subprocess.run([python, "-c", looks], capture_output=True, text=True, check=True)
-    if python == sys.executable or list(Path(folder.stdout.strip()).glob("ripgrep-*")):
+    if list(Path(folder.stdout.strip()).glob("ripgrep-*")):
         pytest.skip("no interpreter without ripgrep")
     return str(python)
 
