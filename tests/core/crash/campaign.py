@@ -266,13 +266,13 @@ def campaign(root: Path, *, kills: int, processes: int, seed: int) -> Counter[st
         for _ in range(kills):
             while len(alive.pids) < processes:
                 alive.start()
-            time.sleep(dice.uniform(0.01, 0.12))
+            time.sleep(dice.uniform(0.01, 0.2))
             alive.kill_one()
             look(root, living=len(alive.pids))
         alive.kill_all()
         counts = look(root, living=0)
     counts["kills"] = kills + processes - 1
-    demand(counts["interrupted"] > 0 or kills < 10, "no kill met a call: the campaign is too tame")
+    demand(counts["interrupted"] > 0 or kills < 100, "no kill met a call: the campaign is too tame")
     return counts
 
 
