@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holon_core.catalogue.catalogue import Catalogue
+from holon_core.catalogue.pins import Pins
 from holon_core.catalogue.registry import Registry
-from holon_core.catalogue.sources import read_sources
+from holon_core.catalogue.sources import Sources
 from holon_core.clock import Clock, SystemClock
 from holon_core.config import WorkspaceConfigs, load
-from holon_core.errors import StoreError
+from holon_core.errors import Rejected, StoreError
 from holon_core.guard import recovery
 from holon_core.guard.approvals import Approvals
 from holon_core.guard.evidence import RUNTIME_CHAIN, Recorder
@@ -28,11 +29,14 @@ from holon_core.guard.sinks import SinkPump
 from holon_core.guard.threads import Threads
 from holon_core.guard.workspaces import Workspaces
 from holon_core.ids import new_id
+from holon_core.plugins.blocked import blocker
 from holon_core.plugins.facet import Plugins
-from holon_core.plugins.host import Host
+from holon_core.plugins.host import Behind
 from holon_core.plugins.lanes import join
-from holon_core.plugins.loader import find_installed
-from holon_core.plugins.offers import gather
+from holon_core.plugins.loader import core_version, find_installed
+from holon_core.plugins.offers import gather, given_names, services_of
+from holon_core.plugins.services import Services
+from holon_core.records.finding import has_errors
 from holon_core.store.oslock import OsLock
 from holon_core.store.protocol import StoreBusy
 from holon_core.store.sqlite import SqliteStore
@@ -41,8 +45,8 @@ from holon_core.tools import Tools
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holon_core.plugins.host import PluginHost
-    from holon_core.plugins.manager import Offer
+    from holon_core.config import Config
+    from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
 
@@ -62,6 +66,10 @@ class Parts:
         evidence: Evidence,
         tools: Tools,
         plugins: Plugins,
+        registry: Registry,
+        sources: Sources,
+        behind: Behind,
+        services: Services,
         root: Path | None,
         lock: OsLock | None,
         app: str,
@@ -71,19 +79,40 @@ class Parts:
         self.evidence = evidence
         self.tools = tools
         self.plugins = plugins
+        self.services = services
         self.root = root
+        self._registry = registry
+        self._sources = sources
+        self._behind = behind
         self._lock = lock
         self._app = app
         self._pid = os.getpid()
 
     def register(self, fn: Callable[..., Any], options: Mapping[str, Any]) -> RuntimeToolDescriptor:
-        """Put a host function into the catalogue."""
+        """Put a host function into the catalogue, unless a reviewer refuses it."""
         from holon_core.functions.host import entry_of
 
         entry, findings = entry_of(fn, self._app, options)
-        self.guard.catalogue.put(entry)
-        self.tools.note(entry.tool.id, findings)
-        return entry.tool
+        tool, catalogue = entry.tool, self.guard.catalogue
+        before = catalogue.get(tool.id)
+        previous = None if before is None else before.tool
+        if previous is None or previous.digest != tool.digest:
+            findings += self._registry.review(tool, previous)
+            if has_errors(findings):
+                raise Rejected(tool.id, findings)
+        catalogue.put(entry)
+        changed = previous is not None and previous.digest != tool.digest
+        self.tools.note(tool.id, findings, previous if changed else None)
+        return tool
+
+    def opened(self) -> None:
+        """Open the hosts of plugins, and tell them."""
+        self._behind.is_open = True
+        self._tell("holon_runtime_opened")
+
+    def _tell(self, hook: str) -> None:
+        if self._behind.manager is not None:
+            self._behind.manager.tell(hook, self._behind.host)
 
     def same_process(self) -> bool:
         """Tell whether this is the process that opened the runtime."""
@@ -94,7 +123,11 @@ class Parts:
         guard = self.guard
         if not self.same_process():
             return ()
+        if self._behind.is_open:
+            self._tell("holon_runtime_closing")
+            self._behind.is_open = False
         left = [*guard.threads.close(), *guard.policy.close(), *guard.pump.close()]
+        left += self._sources.close()
         live = None if self._lock is None else self._lock.path.parent
         # Where the store fails, the next open finds the same calls and marks them.
         with contextlib.suppress(StoreError):
@@ -186,14 +219,16 @@ def _assemble(
     def record(tables: Tables, kind: str, fields: dict[str, str]) -> None:
         recorder.draft(RUNTIME_CHAIN, runtime_id, kind, fields).append(tables)
 
-    installed = find_installed(settings.plugins) if discover else []
-
-    def host(name: str) -> PluginHost:
-        return Host(name, root, clock, settings.lanes.get(name, {}))
-
-    offered = gather(plugins, installed=installed, host=host)
-    facet = Plugins(offered.manager, store, clock, record)
-    facet.settle_guards(offered.guards, required)
+    installed = []
+    if discover:
+        installed = find_installed(settings.plugins, given=given_names(plugins))
+    behind = Behind(root, store, clock, settings.lanes)
+    offered = gather(plugins, installed=installed, host=behind.host)
+    behind.manager = offered.manager
+    behind.services = Services(services_of(offered))
+    loading = _loading(settings, discover=discover)
+    facet = Plugins(offered.manager, store, clock, record, loading=loading)
+    facet.settle_guards(offered.guards, required, offered.failed)
     workspaces = Workspaces(store, clock, root)
     workspace_config = WorkspaceConfigs(lambda wid: Path(workspaces.read(wid).root_path))
     policy = PolicyEngine(
@@ -213,13 +248,19 @@ def _assemble(
         reviewers=[] if offered.manager is None else offered.manager.reviewers(),
         limits=settings.limits,
     )
-    sources = read_sources(registry, joined.sources)
+    sources = Sources(
+        registry,
+        joined.sources,
+        complete=joined.complete,
+        core=(core_version() or "") if joined.sources else "",
+    )
+    sources.read()
     pump = SinkPump(store, sinks, clock=clock, to_record=to_record, runtime_id=runtime_id)
     guard = Guard(
         store=store,
         clock=clock,
         config=settings,
-        catalogue=Catalogue(store, joined.executors),
+        catalogue=Catalogue(store, joined.executors, blocker(joined, _active(offered.manager))),
         policy=policy,
         secrets=SecretResolver(providers, settings.secrets),
         redactor=redactor,
@@ -232,6 +273,7 @@ def _assemble(
         gates={kind: lane.gates for kind, lane in joined.lanes.items() if lane.gates},
         runtime_id=runtime_id,
         operator=operator,
+        on_change=facet.reread,
     )
     guard.revision = store.read(lambda tables: tables.revision())
     if settings.retention_days is not None:
@@ -246,12 +288,36 @@ def _assemble(
         guard=guard,
         approvals=Approvals(guard, call),
         evidence=Evidence(store),
-        tools=Tools(guard.catalogue, registry, joined.sources, sources),
+        tools=Tools(
+            guard.catalogue,
+            store=store,
+            registry=registry,
+            sources=sources,
+            pinning=Pins(store, clock, record),
+        ),
         plugins=facet,
+        registry=registry,
+        sources=sources,
+        behind=behind,
+        services=behind.services,
         root=root,
         lock=lock,
         app=app,
     )
+
+
+def _loading(settings: Config, *, discover: bool) -> str:
+    """Say which installed plugins are looked at, and who says so."""
+    if not discover:
+        return "off (discover=False)"
+    if settings.plugins is None:
+        return "all"
+    by = settings.sources["plugins"]
+    return f"{', '.join(settings.plugins)} alone ({by})" if settings.plugins else f"off ({by})"
+
+
+def _active(manager: PluginManager | None) -> frozenset[str]:
+    return frozenset() if manager is None else frozenset(o.distribution for _, o in manager.names())
 
 
 def _named(offer: Offer) -> NamedPolicy:

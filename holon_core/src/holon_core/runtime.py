@@ -145,6 +145,7 @@ class Runtime:
         try:
             for fn in tools:
                 runtime.register(fn)
+            runtime._parts.opened()
         except BaseException:
             runtime.close()
             raise
@@ -265,6 +266,19 @@ class Runtime:
         session = Session(self._guard, caller, lambda: self._open)
         door = Door(runtime=self, session=session, authorities=frozenset(authorities))
         return dispatch(door, method, params)
+
+    def service(self, wanted: str | type[Any]) -> Any:
+        """Return a service that a plugin offers.
+
+        Args:
+            wanted: Its name, or a type that exactly one service is an instance of.
+
+        Raises:
+            Refused: ``dependency_missing``: no active plugin offers it.
+            Misuse: Several services are of the type.
+        """
+        self._check_open()
+        return self._parts.services.find(wanted)
 
     @property
     def tools(self) -> Tools:

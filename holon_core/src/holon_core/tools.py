@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holon_core.catalogue.sources import SourceState, read_sources
+from holon_core.catalogue import pins
 from holon_core.errors import Misuse, Refused
 from holon_core.records.failure import failure
+from holon_core.records.listing import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.catalogue.registry import Registry
+    from holon_core.catalogue.sources import Sources, SourceState
+    from holon_core.records.approval_view import ViewChange
     from holon_core.records.finding import Finding
-    from holon_core.records.lane import SkillSource
-    from holon_core.records.tool import Provenance, RuntimeToolDescriptor
+    from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.store.protocol import Store
 
 
 class Tools:
@@ -24,23 +25,30 @@ class Tools:
     def __init__(
         self,
         catalogue: Catalogue,
+        *,
+        store: Store,
         registry: Registry,
-        sources: Sequence[tuple[SkillSource, Provenance]],
-        states: Mapping[str, SourceState],
+        sources: Sources,
+        pinning: pins.Pins,
     ) -> None:
         self._catalogue = catalogue
+        self._store = store
         self._registry = registry
         self._sources = sources
-        self._states = dict(states)
+        self._pins = pinning
         self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._replaced: dict[str, RuntimeToolDescriptor] = {}
 
     def sources(self) -> tuple[SourceState, ...]:
-        """Return what became of each source of definitions at its last reading."""
-        return tuple(self._states[each] for each in sorted(self._states))
+        """Return what became of each source of definitions at its last reading, by id."""
+        return Listing(self._sources.states())
 
     def refresh(self) -> tuple[SourceState, ...]:
-        """Read every source again; changed definitions make new revisions."""
-        self._states.update(read_sources(self._registry, self._sources, refresh=True))
+        """Read every source again; changed definitions make new revisions.
+
+        One that is late, or was late before and still reads, keeps what is stored.
+        """
+        self._sources.read(again=True)
         self._catalogue.forget()
         return self.sources()
 
@@ -48,7 +56,7 @@ class Tools:
         """Return tools by id, after a given id; at most 1,000."""
         if not 0 < limit <= 1000:
             raise Misuse("limit is 1 to 1000")
-        return tuple(entry.tool for entry in self._catalogue.page(after=after, limit=limit))
+        return Listing(entry.tool for entry in self._catalogue.page(after=after, limit=limit))
 
     def read(self, tool_id: str) -> RuntimeToolDescriptor:
         """Return one tool.
@@ -61,13 +69,77 @@ class Tools:
             raise Refused(failure("unknown_tool", f"no tool {tool_id}"))
         return entry.tool
 
-    def note(self, tool_id: str, findings: tuple[Finding, ...]) -> None:
-        """Keep what registration had to say about a tool."""
+    def pin(self, tool_id: str, *, by: str, reason: str) -> pins.Pin:
+        """Let a tool run by its present definition alone, for every process on this root.
+
+        Once its definition changes, calls are ``definition_changed`` until somebody reads the
+        difference and pins it again, or takes the pin away.
+
+        Args:
+            tool_id: The tool.
+            by: Who pins it.
+            reason: Why; both are kept in evidence.
+
+        Raises:
+            Refused: ``unknown_tool``.
+        """
+        pin = self._pins.set(self.read(tool_id), by=by, reason=reason)
+        self._catalogue.forget()
+        return pin
+
+    def unpin(self, tool_id: str, *, by: str, reason: str) -> None:
+        """Take a pin away.
+
+        Raises:
+            Refused: ``conflict``: the tool is not pinned.
+        """
+        self._pins.remove(tool_id, by=by, reason=reason)
+        self._catalogue.forget()
+
+    def pins(self) -> tuple[pins.Pin, ...]:
+        """Return the pins of this root, by tool."""
+        return Listing(self._pins.list())
+
+    def difference(self, tool_id: str, *, since: str | None = None) -> tuple[ViewChange, ...]:
+        """Return how a tool's definition differs from an earlier one, as a person reads it.
+
+        Args:
+            tool_id: The tool.
+            since: Digest of the earlier definition; else the pinned one, else the last other.
+
+        Returns:
+            Each smallest place with its values as JSON text; nothing where there was no other
+            definition, or none of this digest among the last 100 revisions.
+
+        Raises:
+            Refused: ``unknown_tool``.
+        """
+        tool = self.read(tool_id)
+        wanted = since or self._catalogue.pin_of(tool_id)
+        if wanted == tool.digest:
+            return ()
+        before = self._replaced.get(tool_id)
+        if before is None or (wanted is not None and before.digest != wanted):
+            before = pins.earlier(self._store, tool, wanted)
+        return () if before is None else pins.changes(before, tool)
+
+    def note(
+        self,
+        tool_id: str,
+        findings: tuple[Finding, ...],
+        replaced: RuntimeToolDescriptor | None = None,
+    ) -> None:
+        """Keep what registration had to say about a host function, and what it replaced."""
         self._findings[tool_id] = findings
+        if replaced is not None:
+            self._replaced[tool_id] = replaced
 
     def findings(self, tool_id: str) -> tuple[Finding, ...]:
-        """Return what registration had to say about a tool that it accepted."""
-        return self._findings.get(tool_id, ())
+        """Return what registration had to say about a tool, one that it kept out included."""
+        if tool_id in self._findings:
+            return self._findings[tool_id]
+        stored = self._registry.stored_source(tool_id.partition("/")[0])
+        return () if stored is None else tuple(stored.findings.get(tool_id, ()))
 
     def __len__(self) -> int:
         return len(self._catalogue)

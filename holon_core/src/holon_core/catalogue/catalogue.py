@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from holon_core.catalogue.search import Search
     from holon_core.guard.sealed import SealedCall
+    from holon_core.records.failure import StructuredFailure
     from holon_core.records.lane import LaneExecutor
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.tool import RuntimeToolDescriptor
@@ -53,6 +54,7 @@ class Entry:
         is_async: Whether ``executor.execute`` is a coroutine function.
         inline: Quick enough to run on an event loop's own thread.
         self_limiting: Keeps the time limit by itself, as what runs in a process does.
+        blocked: Why there is no executor.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Entry:
         is_async: bool = False,
         inline: bool = False,
         self_limiting: bool = False,
+        blocked: StructuredFailure | None = None,
     ) -> None:
         self.tool = tool
+        self.blocked = blocked
         self.executor = executor
         self.is_async = is_async
         self.inline = inline
@@ -146,11 +150,20 @@ class Catalogue:
     Args:
         store: Where the stored entries are.
         executors: What runs the tools of a source, by source id.
+        why_blocked: Says what blocks a tool that nothing of these runs, or whose lane is not
+            here; ``None`` where nothing does.
     """
 
-    def __init__(self, store: Store, executors: Mapping[str, LaneExecutor] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        executors: Mapping[str, LaneExecutor] | None = None,
+        why_blocked: Callable[[RuntimeToolDescriptor], StructuredFailure | None] | None = None,
+    ) -> None:
         self._store = store
         self._executors = executors or {}
+        self._why_blocked = why_blocked or (lambda _: None)
+        self._generation = 0
         self._own: dict[str, Entry] = {}
         self._order: list[str] = []
         self._read: OrderedDict[str, Entry] = OrderedDict()
@@ -165,21 +178,25 @@ class Catalogue:
         return self._own.get(tool_id) or self._read.get(tool_id) or self._load(tool_id)
 
     def _load(self, tool_id: str) -> Entry | None:
+        generation = self._generation
         found = self._store.read(lambda tables: tables.document(TOOLS, tool_id))
         if found is None:
             return None
         entry = self._entry(found.body)
         with self._lock:
-            self._read[tool_id] = entry
-            if len(self._read) > MAX_READ:
-                self._read.popitem(last=False)
+            # What was read before another thread learnt of a change is not kept after it.
+            if generation == self._generation:
+                self._read[tool_id] = entry
+                if len(self._read) > MAX_READ:
+                    self._read.popitem(last=False)
         return entry
 
     def _entry(self, body: bytes) -> Entry:
         tool = descriptor_from(body)
         runs = self._executors.get(tool.id.partition("/")[0])
-        if runs is None:
-            return Entry(tool, None)
+        blocked = self._why_blocked(tool)
+        if runs is None or blocked is not None:
+            return Entry(tool, None, blocked=blocked)
         return Entry(
             tool,
             runs.executor,
@@ -191,6 +208,7 @@ class Catalogue:
     def forget(self) -> None:
         """Drop what was read from the store, after another process changed it."""
         with self._lock:
+            self._generation += 1
             self._read.clear()
             self._pins = None
 
@@ -198,8 +216,12 @@ class Catalogue:
         """Return the digest that an operator pinned a tool to, if any."""
         pins = self._pins
         if pins is None:
+            generation = self._generation
             rows = self._store.read(lambda tables: tables.list_documents(PINS, limit=MAX_PINS))
-            pins = self._pins = {row.id: json.loads(row.body)["digest"] for row in rows}
+            pins = {row.id: json.loads(row.body)["digest"] for row in rows}
+            with self._lock:
+                if generation == self._generation:
+                    self._pins = pins
         return pins.get(tool_id)
 
     def put(self, entry: Entry) -> Entry | None:

@@ -1,22 +1,22 @@
-"""Registering what sources define: checked, reviewed, digested, stored by revision."""
+"""Registering what sources define: judged, reviewed, stored by revision."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import field, frozen
 
+from holon_core.catalogue.candidates import Candidate, Candidates
 from holon_core.catalogue.catalogue import TOOLS
-from holon_core.catalogue.codec import descriptor_from, descriptor_json
-from holon_core.errors import JsonRefused
-from holon_core.ids import id_problem
+from holon_core.catalogue.codec import descriptor_from
+from holon_core.errors import FINDINGS
+from holon_core.plugins.faults import kind_of, told
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.tool import Provenance, RuntimeToolDescriptor
-from holon_core.records.words import Origin
-from holon_core.wire.canonical import canonical, digest
-from holon_core.wire.schema_check import SchemaReport, check_schema
+from holon_core.records.words import Origin, Severity
 
 if TYPE_CHECKING:
     from holon_core.clock import Clock
@@ -25,11 +25,23 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Store, Tables
 
 SOURCES = "holon.sources"
-DEFINITION_DOMAIN = "holon-definition/1"
+MAX_SOURCES = 10_000
 MAX_DEFINITIONS = 100_000
+MAX_FINDINGS = 1000
+# Documents of one transaction: other writers get their turn in between.
 BATCH = 2000
 
 Reviewer = Callable[[RuntimeToolDescriptor, "RuntimeToolDescriptor | None"], Iterable[Finding]]
+
+
+@frozen(kw_only=True)
+class StoredSource:
+    """What is stored of a source: under which key it was read, by whom, and what was found."""
+
+    id: str
+    key: str
+    distribution: str
+    findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -40,7 +52,7 @@ class Registered:
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    findings: Mapping[str, tuple[Finding, ...]] = {}
+    findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
 
 
 class Registry:
@@ -51,7 +63,7 @@ class Registry:
         clock: For times.
         lanes: The lanes that are here, by kind.
         reviewers: Asked about every candidate that is new or changed.
-        limits: For tools that state no time limit.
+        limits: For tools that state none.
     """
 
     def __init__(
@@ -68,12 +80,22 @@ class Registry:
         self._lanes = lanes
         self._reviewers = reviewers
         self._limits = limits
-        self._schemas: dict[tuple[str, str], SchemaReport] = {}
 
-    def is_current(self, source: str, key: str) -> bool:
-        """Tell whether what is stored of a source was read under the same key."""
-        found = self._store.read(lambda tables: tables.document(SOURCES, source))
-        return found is not None and json.loads(found.body)["key"] == key
+    @property
+    def conditions(self) -> str:
+        """What besides a source itself decides how its definitions are stored."""
+        kinds = ",".join(sorted(self._lanes))
+        return f"{self._limits.timeout_s}/{self._limits.max_output_bytes}/{kinds}"
+
+    def stored(self) -> dict[str, StoredSource]:
+        """Return what is stored of every source, by its id."""
+        rows = self._store.read(lambda tables: tables.list_documents(SOURCES, limit=MAX_SOURCES))
+        return {row.id: _stored_source(row.id, row.body) for row in rows}
+
+    def stored_source(self, source: str) -> StoredSource | None:
+        """Return what is stored of one source."""
+        row = self._store.read(lambda tables: tables.document(SOURCES, source))
+        return None if row is None else _stored_source(source, row.body)
 
     def register(
         self,
@@ -83,6 +105,7 @@ class Registry:
         origin: Origin,
         provenance: Provenance,
         key: str = "",
+        whole: bool = True,
     ) -> Registered:
         """Make the stored definitions of a source those that are given.
 
@@ -94,163 +117,168 @@ class Registry:
             origin: Where the entries come from.
             provenance: Who provides them.
             key: Distribution version and signal under which they were read.
+            whole: These are all; otherwise what is stored beyond them stays.
         """
-        stored = self._stored(source)
+        judge = Candidates(
+            source, lanes=self._lanes, limits=self._limits, origin=origin, provenance=provenance
+        )
+        stored = self._bodies(source)
+        good, findings = self._sift(judge, definitions, stored)
+        removed = [each for each in stored if each not in good and (whole or each in findings)]
+        state = {
+            "key": key,
+            "distribution": provenance.distribution,
+            "findings": _findings_json(findings),
+        }
+        changes: list[tuple[str, bytes | None]] = [
+            (label, body) for label, body in good.items() if stored.get(label) != body
+        ]
+        changes += [(label, None) for label in removed]
+        self._write(source, changes, json.dumps(state).encode())
+        return Registered(
+            source=source,
+            added=tuple(each for each, _ in changes if each not in stored),
+            changed=tuple(each for each, body in changes if each in stored and body is not None),
+            removed=tuple(removed),
+            findings=findings,
+        )
+
+    def drop(self, source: str) -> Registered:
+        """Remove a source that is gone for good, with all that it defined."""
+        removed = tuple(self._bodies(source))
+        self._write(source, [(each, None) for each in removed], None)
+        return Registered(source=source, removed=removed)
+
+    def review(
+        self, tool: RuntimeToolDescriptor, before: RuntimeToolDescriptor | None
+    ) -> tuple[Finding, ...]:
+        """Ask every reviewer about a candidate; one that raises or answers garbage refuses it.
+
+        Args:
+            tool: The candidate.
+            before: The definition that it would replace.
+        """
+        found: list[Finding] = []
+        for reviewer in self._reviewers:
+            try:
+                answers = islice(reviewer(tool, before) or (), MAX_FINDINGS)
+                found += [_checked(each) for each in answers]
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                text = f"a reviewer raised {told(error)}"
+                found.append(Finding(code="review_refused", message=text))
+        return tuple(found)
+
+    def _sift(
+        self, judge: Candidates, definitions: Iterable[Any], stored: Mapping[str, bytes]
+    ) -> tuple[dict[str, bytes], dict[str, tuple[Finding, ...]]]:
+        good: dict[str, bytes] = {}
         findings: dict[str, tuple[Finding, ...]] = {}
-        fresh: dict[str, RuntimeToolDescriptor] = {}
         twice: set[str] = set()
         for position, given in enumerate(definitions):
             if position >= MAX_DEFINITIONS:
                 text = f"more than {MAX_DEFINITIONS} definitions; the rest is left out"
                 findings[f"#{position}"] = (Finding(code="record_invalid", message=text),)
                 break
-            label, tool, found = self._candidate(source, position, given, origin, provenance)
-            if label in fresh or label in twice:
+            one = judge.judge(position, given)
+            label, found = one.label, one.findings
+            if label in good or label in twice:
                 # Neither counts: which of them came first is nothing to decide by.
-                fresh.pop(label, None)
+                good.pop(label, None)
                 twice.add(label)
-                found = (*found, Finding(code="duplicate_id", message="defined twice"))
-            if tool is not None and tool.digest != getattr(stored.get(label), "digest", None):
-                found = (*found, *self._review(tool, stored.get(label)))
+                found = (Finding(code="duplicate_id", message=f"{label} is defined twice"),)
+            elif one.tool is not None:
+                found = (*found, *self._reviewed(one, stored))
+                if not has_errors(found):
+                    good[label] = one.body
             if found:
                 findings[label] = found
-            if tool is not None and not has_errors(found):
-                fresh[label] = tool
-        return self._keep(source, stored, fresh, findings, key)
+        return good, findings
 
-    def _stored(self, source: str) -> dict[str, RuntimeToolDescriptor]:
-        found: dict[str, RuntimeToolDescriptor] = {}
-        after = f"{source}/"
+    def _reviewed(self, one: Candidate, stored: Mapping[str, bytes]) -> tuple[Finding, ...]:
+        if not self._reviewers:
+            return ()
+        assert one.tool is not None
+        body = stored.get(one.label)
+        before = None if body is None else descriptor_from(body)
+        if before is not None and before.digest == one.tool.digest:
+            return ()
+        return self.review(one.tool, before)
+
+    def _bodies(self, source: str) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        after = prefix = f"{source}/"
         while True:
             rows = self._store.read(
                 lambda tables, after=after: tables.list_documents(TOOLS, after=after, limit=BATCH)  # type: ignore[misc]
             )
-            mine = [row for row in rows if row.id.startswith(f"{source}/")]
-            found.update({row.id: descriptor_from(row.body) for row in mine})
+            mine = [row for row in rows if row.id.startswith(prefix)]
+            found.update({row.id: row.body for row in mine})
             if len(mine) < BATCH:
                 return found
             after = mine[-1].id
 
-    def _candidate(
-        self, source: str, position: int, given: Any, origin: Origin, provenance: Provenance
-    ) -> tuple[str, RuntimeToolDescriptor | None, tuple[Finding, ...]]:
-        if type(given) is not RuntimeToolDescriptor:
-            text = f"a {type(given).__name__} where a RuntimeToolDescriptor is wanted"
-            return f"#{position}", None, (Finding(code="record_invalid", message=text),)
-        findings = self._check(source, given)
-        if has_errors(findings):
-            return given.id[:400] or f"#{position}", None, tuple(findings)
-        inputs = self._schema(given.input_schema, "input")
-        findings += list(inputs.findings)
-        if given.output_schema is not None:
-            outputs = self._schema(given.output_schema, "output")
-            findings += list(outputs.findings)
-        if has_errors(findings):
-            return given.id, None, tuple(findings)
-        limits = given.limits
-        if limits.timeout_s is None:
-            limits = evolve(limits, timeout_s=self._limits.timeout_s)
-        assert isinstance(inputs.schema, dict)
-        tool = evolve(
-            given, input_schema=inputs.schema, limits=limits, origin=origin, provenance=provenance
-        )
-        try:
-            marked = tool.with_digest(digest(tool.definition(), domain=DEFINITION_DOMAIN))
-        except JsonRefused as error:
-            fault = Finding(code="record_invalid", message=error.message, path=error.path)
-            return given.id, None, (*findings, fault)
-        return given.id, marked, tuple(findings)
-
-    def _check(self, source: str, tool: RuntimeToolDescriptor) -> list[Finding]:
-        findings = []
-        problem = id_problem(tool.id)
-        if problem is not None:
-            findings.append(Finding(code="invalid_id", message=problem, path="/id"))
-        elif tool.id.partition("/")[0] != source:
-            text = f"the id is not of the source {source}"
-            findings.append(Finding(code="reserved_id", message=text, path="/id"))
-        lane = self._lanes.get(tool.lane)
-        if lane is None:
-            text = f"no lane of kind {tool.lane} is installed"
-            findings.append(Finding(code="unresolved_ref", message=text, path="/lane"))
-        elif tool.posture not in lane.postures:
-            text = f"the lane {tool.lane} does not run under {tool.posture}"
-            findings.append(Finding(code="record_invalid", message=text, path="/posture"))
-        return findings
-
-    def _schema(self, schema: Any, role: Any) -> SchemaReport:
-        # A catalogue repeats its schemas: each is checked once.
-        try:
-            key = (role, canonical(schema).hex())
-        except JsonRefused as error:
-            fault = Finding(code="schema_invalid", message=str(error), path=error.path)
-            return SchemaReport(schema=False, findings=(fault,))
-        known = self._schemas.get(key)
-        if known is None:
-            known = self._schemas[key] = check_schema(schema, role=role)
-        return known
-
-    def _review(
-        self, tool: RuntimeToolDescriptor, before: RuntimeToolDescriptor | None
-    ) -> list[Finding]:
-        found: list[Finding] = []
-        for reviewer in self._reviewers:
-            try:
-                answers = [_finding(each) for each in reviewer(tool, before) or ()]
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:
-                text = f"a reviewer raised {type(error).__name__}"
-                answers = [Finding(code="review_refused", message=text)]
-            found += answers
-        return found
-
-    def _keep(
-        self,
-        source: str,
-        stored: Mapping[str, RuntimeToolDescriptor],
-        fresh: Mapping[str, RuntimeToolDescriptor],
-        findings: Mapping[str, tuple[Finding, ...]],
-        key: str,
-    ) -> Registered:
-        added = [each for each in fresh if each not in stored]
-        changed = [each for each in fresh if each in stored and fresh[each] != stored[each]]
-        removed = [each for each in stored if each not in fresh]
+    def _write(
+        self, source: str, changes: list[tuple[str, bytes | None]], state: bytes | None
+    ) -> None:
+        """Store changes, and the source's state with the last of them."""
         at = int(self._clock.now())
-        bodies = {
-            each: json.dumps(descriptor_json(fresh[each]), ensure_ascii=False).encode()
-            for each in (*added, *changed)
-        }
-        state = {"key": key, "findings": _findings_json(findings)}
+        for start in range(0, max(1, len(changes)), BATCH):
+            part = changes[start : start + BATCH]
+            last = start + BATCH >= len(changes)
 
-        def work(tables: Tables) -> None:
-            for each, body in bodies.items():
-                tables.put_document(TOOLS, each, body, at=at)
-            for each in removed:
-                tables.remove_document(TOOLS, each, at=at)
-            tables.put_document(SOURCES, source, json.dumps(state).encode(), at=at)
-            if bodies or removed:
-                tables.bump_revision()
+            def work(tables: Tables, part: Any = part, last: bool = last) -> None:
+                moved = [_put(tables, TOOLS, label, body, at) for label, body in part]
+                if last:
+                    _put(tables, SOURCES, source, state, at)
+                if any(moved):
+                    tables.bump_revision()
 
-        self._store.transact(work)
-        return Registered(
-            source=source,
-            added=tuple(added),
-            changed=tuple(changed),
-            removed=tuple(removed),
-            findings=findings,
-        )
+            self._store.transact(work)
 
 
-def _finding(given: Any) -> Finding:
-    if type(given) is Finding:
-        return given
-    text = f"a reviewer answered with a {type(given).__name__}"
-    return Finding(code="review_refused", message=text)
+def _put(tables: Tables, collection: str, doc_id: str, body: bytes | None, at: int) -> bool:
+    """Store or remove a document; another process may have done the same meanwhile."""
+    found = tables.document(collection, doc_id)
+    if body is None:
+        return tables.remove_document(collection, doc_id, at=at)
+    if found is not None and found.body == body:
+        return False
+    tables.put_document(collection, doc_id, body, at=at)
+    return True
+
+
+def _checked(given: Any) -> Finding:
+    """Return a reviewer's finding as far as it is one; anything else refuses the candidate."""
+    if type(given) is not Finding or type(given.message) is not str or type(given.path) is not str:
+        text = f"a reviewer answered with {kind_of(given)} that is no plain finding"
+        return Finding(code="review_refused", message=text)
+    warns = given.severity is Severity.WARNING
+    return Finding(
+        code=given.code if given.code in FINDINGS else "review_refused",
+        message=given.message[:1000],
+        path=given.path[:400],
+        severity=Severity.WARNING if warns else Severity.ERROR,
+    )
 
 
 def _findings_json(findings: Mapping[str, tuple[Finding, ...]]) -> dict[str, list[list[str]]]:
     return {
         label: [[f.code, f.severity.value, f.path, f.message] for f in found]
-        for label, found in findings.items()
+        for label, found in islice(findings.items(), MAX_FINDINGS)
     }
+
+
+def _stored_source(source: str, body: bytes) -> StoredSource:
+    data = json.loads(body)
+    findings = {
+        label: tuple(
+            Finding(code=code, severity=Severity(severity), path=path, message=message)
+            for code, severity, path, message in found
+        )
+        for label, found in data["findings"].items()
+    }
+    return StoredSource(
+        id=source, key=data["key"], distribution=data["distribution"], findings=findings
+    )

@@ -3,115 +3,240 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from holon_core.catalogue.registry import MAX_DEFINITIONS
+from holon_core.plugins.faults import kind_of, told
 
 if TYPE_CHECKING:
-    from holon_core.catalogue.registry import Registered, Registry
-    from holon_core.records.lane import SkillSource
-    from holon_core.records.tool import Provenance
+    from holon_core.catalogue.registry import Registered, Registry, StoredSource
+    from holon_core.plugins.lanes import Source
+    from holon_core.records.finding import Finding
 
 READ_S = 5.0
+_JOIN_S = 1.0
 
 
 @frozen(kw_only=True)
 class SourceState:
-    """What became of one source when read last: ``current``, ``read``, ``late`` or ``failed``."""
+    """What became of one source of definitions when it was read last.
+
+    ``state`` is ``current`` (nothing changed since the stored reading), ``read``, ``late``,
+    ``failed`` or ``absent``: its plugin is not active. Of all but ``read`` the stored
+    definitions stay, after ``failed`` with those that came before the fault. ``findings`` are
+    by tool id, else by position.
+    """
 
     id: str
     distribution: str
     state: str
     problem: str = ""
-    registered: Registered | None = None
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
 
 
-def read_sources(
-    registry: Registry,
-    sources: Sequence[tuple[SkillSource, Provenance]],
-    *,
-    refresh: bool = False,
-) -> dict[str, SourceState]:
-    """Read every source whose key changed; one that is late or fails keeps what is stored.
+@frozen(kw_only=True)
+class _Reading:
+    """What a source gave: its key, and its definitions where the key is a new one."""
+
+    key: str
+    definitions: list[Any] | None = None
+    problem: str = ""
+
+
+class Sources:
+    """The sources of one runtime.
 
     Args:
         registry: Where definitions go.
-        sources: Each with who provides it.
-        refresh: Read all of them, whatever their keys say.
+        sources: Those that plugins offer.
+        complete: Distributions all of whose sources these are: what is stored of another
+            source of theirs is removed.
+        core: Version of the core, whose change reads every source anew.
     """
-    states = {}
-    for source, provenance in sources:
-        state = _read(registry, source, provenance, refresh)
-        states[state.id] = state
-    return states
+
+    def __init__(
+        self,
+        registry: Registry,
+        sources: Sequence[Source],
+        *,
+        complete: frozenset[str] = frozenset(),
+        core: str = "",
+    ) -> None:
+        self._registry = registry
+        self._sources = {each.descriptor.id: each for each in sources}
+        self._complete = complete
+        self._core = core
+        self._late: dict[str, _Worker] = {}
+        self._states: dict[str, SourceState] = {}
+
+    def states(self) -> tuple[SourceState, ...]:
+        """Return what became of each source, by id."""
+        return tuple(self._states[each] for each in sorted(self._states))
+
+    def read(self, *, again: bool = False) -> tuple[SourceState, ...]:
+        """Read every source whose key changed; one that is late or fails keeps what is stored.
+
+        Args:
+            again: Read all of them, whatever their keys say.
+        """
+        stored = self._registry.stored()
+        self._states = {}
+        for name in [name for name in stored if name not in self._sources]:
+            self._without_plugin(stored[name])
+        due = {name: s for name, s in self._sources.items() if not self._is_late(name)}
+        works = {
+            name: _work(source, self._prefix(source), "" if again else _key(stored.get(name)))
+            for name, source in due.items()
+        }
+        answers = dict(self._run(works))
+        for name, source in self._sources.items():
+            self._states[name] = self._settle(source, answers.get(name), stored.get(name))
+        return self.states()
+
+    def close(self) -> tuple[str, ...]:
+        """Return the names of threads that a late source still keeps."""
+        return tuple(f"holon-source in {name}" for name, w in self._late.items() if w.alive)
+
+    def _prefix(self, source: Source) -> str:
+        by = source.provenance
+        return f"{self._core}/{by.distribution}=={by.version}/{self._registry.conditions}#"
+
+    def _is_late(self, name: str) -> bool:
+        # A second reading beside one that hangs would hang, too.
+        worker = self._late.get(name)
+        if worker is not None and not worker.alive:
+            del self._late[name]
+        return name in self._late
+
+    def _without_plugin(self, stored: StoredSource) -> None:
+        if stored.distribution in self._complete:
+            self._registry.drop(stored.id)
+            return
+        self._states[stored.id] = SourceState(
+            id=stored.id,
+            distribution=stored.distribution,
+            state="absent",
+            problem="its plugin is not active",
+            findings=stored.findings,
+        )
+
+    def _settle(self, source: Source, answer: Any, stored: StoredSource | None) -> SourceState:
+        by = source.provenance
+        state = SourceState(
+            id=source.descriptor.id,
+            distribution=by.distribution or by.plugin,
+            state="current",
+            findings={} if stored is None else stored.findings,
+        )
+        if answer is None:
+            return evolve(state, state="late", problem=f"reading takes more than {READ_S:g} s")
+        if isinstance(answer, BaseException):
+            return evolve(state, state="failed", problem=f"reading raised {told(answer)}")
+        if answer.definitions is None:
+            return state
+        done = self._register(source, answer)
+        return evolve(
+            state,
+            state="failed" if answer.problem else "read",
+            problem=answer.problem,
+            added=done.added,
+            changed=done.changed,
+            removed=done.removed,
+            findings=done.findings,
+        )
+
+    def _register(self, source: Source, answer: _Reading) -> Registered:
+        return self._registry.register(
+            source.descriptor.id,
+            answer.definitions or (),
+            origin=source.descriptor.origin,
+            provenance=source.provenance,
+            key="" if answer.problem else answer.key,
+            whole=not answer.problem,
+        )
+
+    def _run(self, works: Mapping[str, Callable[[], _Reading]]) -> Iterator[tuple[str, Any]]:
+        """Run each work in turn on a thread; one that is late keeps that thread to itself."""
+        names = list(works)
+        while names:
+            worker = _Worker([works[name] for name in names])
+            for position, name in enumerate(names):
+                try:
+                    answer = worker.answers.get(timeout=READ_S)
+                except Empty:
+                    self._late[name] = worker
+                    worker.stop = True
+                    names = names[position + 1 :]
+                    break
+                if isinstance(answer, KeyboardInterrupt):
+                    worker.stop = True
+                    raise answer
+                yield name, answer
+            else:
+                worker.join(_JOIN_S)
+                return
 
 
-def _read(
-    registry: Registry, source: SkillSource, provenance: Provenance, refresh: bool
-) -> SourceState:
-    descriptor = source.descriptor
-    owner = provenance.distribution or provenance.plugin
-    box = _within(lambda: _definitions(registry, source, provenance, refresh))
-    if box is None:
-        text = f"reading took more than {READ_S:g} s"
-        return SourceState(id=descriptor.id, distribution=owner, state="late", problem=text)
-    if isinstance(box, BaseException):
-        text = f"reading raised {type(box).__name__}"
-        return SourceState(id=descriptor.id, distribution=owner, state="failed", problem=text)
-    key, definitions, problem = box
-    if definitions is None:
-        return SourceState(id=descriptor.id, distribution=owner, state="current")
-    registered = registry.register(
-        descriptor.id,
-        definitions,
-        origin=descriptor.origin,
-        provenance=provenance,
-        key="" if problem else key,
-    )
-    return SourceState(
-        id=descriptor.id,
-        distribution=owner,
-        state="failed" if problem else "read",
-        problem=problem,
-        registered=registered,
-    )
+def _key(stored: StoredSource | None) -> str:
+    return "" if stored is None else stored.key
 
 
-def _definitions(
-    registry: Registry, source: SkillSource, provenance: Provenance, refresh: bool
-) -> tuple[str, list[Any] | None, str]:
-    key = f"{provenance.distribution}=={provenance.version}#{source.signal()}"
-    if not refresh and registry.is_current(source.descriptor.id, key):
-        return key, None, ""
+def _work(source: Source, prefix: str, known: str) -> Callable[[], _Reading]:
+    def work() -> _Reading:
+        signal = source.source.signal()
+        if type(signal) is not str:
+            raise TypeError(f"signal gives {kind_of(signal)} and no text")
+        key = prefix + signal[:1000]
+        return _Reading(key=key) if key == known else _read(source, key)
+
+    return work
+
+
+def _read(source: Source, key: str) -> _Reading:
     found: list[Any] = []
     problem = ""
     try:
-        answer: Iterable[Any] = source.read()
+        answer: Iterable[Any] = source.source.read()
         # What a generator gave before it raised is good: neighbours of a fault come in.
         for each in islice(answer, MAX_DEFINITIONS + 1):
             found.append(each)  # noqa: PERF402
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        problem = f"reading raised {type(error).__name__} after {len(found)} definitions"
-    return key, found, problem
+        problem = f"reading raised {told(error)} after {len(found)} definitions"
+    return _Reading(key=key, definitions=found, problem=problem)
 
 
-def _within(work: Any) -> Any:
-    """Run work in a thread for at most its time; ``None`` when late, an exception as a value."""
-    box: list[Any] = []
+class _Worker:
+    """A thread that does one work after the other; what one raises is its answer."""
 
-    def body() -> None:
-        try:
-            box.append(work())
-        except BaseException as error:
-            box.append(error)
+    def __init__(self, works: Sequence[Callable[[], _Reading]]) -> None:
+        self.answers: SimpleQueue[_Reading | BaseException] = SimpleQueue()
+        self.stop = False
+        self._works = works
+        self._thread = threading.Thread(target=self._run, name="holon-source", daemon=True)
+        self._thread.start()
 
-    thread = threading.Thread(target=body, name="holon-source", daemon=True)
-    thread.start()
-    thread.join(READ_S)
-    return box[0] if box else None
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def join(self, timeout_s: float) -> None:
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        for work in self._works:
+            if self.stop:
+                return
+            try:
+                self.answers.put(work())
+            except BaseException as error:
+                self.answers.put(error)

@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from holon_core.guard.confusables import compared, flags_of
-from holon_core.guard.difference import Pair, differing, pointer_step, shown_change
 from holon_core.guard.evidence import encode
 from holon_core.guard.redaction import Redactor
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.approval_view import ApprovalView, ShownText, ViewFlag
 from holon_core.visible import escape_unseen
+from holon_core.wire.difference import Pair, differing, pointer_step, shown_change
 from holon_core.wire.schema_marks import MASKED, marked_paths, mask
 
 MAX_TEXT_BYTES = 64 * 1024

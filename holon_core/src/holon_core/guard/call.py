@@ -30,11 +30,12 @@ from holon_core.guard.results import (
 )
 from holon_core.guard.sealed import SealedCall, mint
 from holon_core.guard.spending import reason_without_spending, spend
+from holon_core.plugins.faults import told
 from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.result import ToolResult
-from holon_core.records.words import Decision, Effect, HeldState, Origin, Status
+from holon_core.records.words import Decision, Effect, HeldState, Status
 from holon_core.store.evidence_tables import CatalogueMoved, OpenCall
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
@@ -46,9 +47,8 @@ if TYPE_CHECKING:
 
     from holon_core.cancel import CancelToken
     from holon_core.guard.evidence import Draft
-    from holon_core.guard.guard import Guard
+    from holon_core.guard.guard import Gate, Guard
     from holon_core.records.outcome import ExecutorOutcome
-    from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
 
 
@@ -87,13 +87,28 @@ def prepare(guard: Guard, attempt: Attempt, *, wait: bool = True) -> SealedCall 
         decide(guard, attempt)
         return _admit(guard, attempt, wait=wait)
     except Refusal as refusal:
-        return record_refusal(guard, attempt, refusal.failure, wait=wait)
+        return _refuse(guard, attempt, refusal.failure, wait=wait)
     except StoreError as error:
         return unrecorded(attempt, error)
 
 
+def _refuse(
+    guard: Guard, attempt: Attempt, problem: StructuredFailure, *, wait: bool
+) -> SealedCall | ToolResult:
+    """Refuse, unless it is by what another process has changed since: then try on the new."""
+    try:
+        stale = guard.learn(attempt.revision)
+    except StoreError as error:
+        return unrecorded(attempt, error, problem)
+    if stale:
+        return prepare(guard, attempt, wait=wait)
+    return record_refusal(guard, attempt, problem, wait=wait)
+
+
 def resolve(guard: Guard, attempt: Attempt) -> None:
     """Step 1: find the tool, and check the definition that the caller pinned."""
+    # The revision before the entry: of a change in between, the commit then learns.
+    attempt.revision = guard.revision
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None:
         check_fits(attempt.tool_id, "a tool id", 400)
@@ -101,10 +116,9 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     attempt.entry = entry
     attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
-    attempt.revision = guard.revision
-    pin = attempt.pin or guard.catalogue.pin_of(attempt.tool_id)
-    if pin is not None and pin != entry.tool.digest:
-        raise Refusal(failure("definition_changed", pinned=pin, found=entry.tool.digest))
+    for pin in (attempt.pin, guard.catalogue.pin_of(attempt.tool_id)):
+        if pin is not None and pin != entry.tool.digest:
+            raise Refusal(failure("definition_changed", pinned=pin, found=entry.tool.digest))
 
 
 def scope(guard: Guard, attempt: Attempt) -> None:
@@ -156,7 +170,7 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
     entry = attempt.entry
     tool = entry.tool
     if entry.executor is None:
-        yield _no_executor(tool)
+        yield entry.blocked or failure("unsupported_capability", "nothing here executes it")
     if Effect.UNKNOWN in tool.effects:
         yield failure("effects_undeclared")
     for slot in tool.secret_slots:
@@ -164,15 +178,21 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
         if problem is not None:
             yield problem
     for gate in guard.gates.get(tool.lane, ()):
-        yield from gate(attempt)
+        yield from _answers(gate, attempt)
 
 
-def _no_executor(tool: RuntimeToolDescriptor) -> StructuredFailure:
-    distribution = tool.provenance.distribution
-    if tool.origin is Origin.IMPORTED_STATE or not distribution:
-        return failure("unsupported_capability", "nothing on this host executes it")
-    text = f"its lane is not active here; install {distribution}, or see the list of plugins"
-    return failure("dependency_missing", text)
+def _answers(gate: Gate, attempt: Attempt) -> Iterator[StructuredFailure]:
+    """Ask a gate of a lane; one that raises or answers garbage blocks the call."""
+    lane = attempt.entry.tool.lane
+    try:
+        for problem in gate(attempt):
+            if type(problem) is not StructuredFailure:
+                raise TypeError(f"it answered {type(problem).__name__}")
+            yield problem
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        yield failure("lane_protocol", f"a gate of the lane {lane} failed: {told(error)}")
 
 
 def decide(guard: Guard, attempt: Attempt) -> None:
@@ -235,8 +255,7 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
 def _again(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolResult:
     """Take the steps once more on what changed meanwhile; a changed tool is refused."""
     before = attempt.entry.tool.digest
-    guard.revision = guard.store.read(lambda tables: tables.revision())
-    guard.catalogue.forget()
+    guard.learn(attempt.revision)
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None or entry.tool.digest != before:
         return record_refusal(guard, attempt, failure("definition_changed"), wait=wait)

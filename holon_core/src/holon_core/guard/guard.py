@@ -36,6 +36,7 @@ class Guard:
 
     ``gates`` are callables of lanes: each gets the attempt and names what blocks it.
     ``operator`` is the one person of a runtime opened for one, who may approve own calls.
+    ``on_change`` is called when another process changed what belongs to the storage root.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Guard:
         gates: dict[str, tuple[Gate, ...]],
         runtime_id: str,
         operator: str | None,
+        on_change: Callable[[], None],
     ) -> None:
         self.store = store
         self.clock = clock
@@ -75,6 +77,27 @@ class Guard:
         self.runtime_id = runtime_id
         self.operator = operator
         self.revision = 0
+        self._on_change = on_change
+
+    def learn(self, since: int) -> bool:
+        """Read anew what another process changed: tools, pins, guards of the root.
+
+        Args:
+            since: Revision of the catalogue that is known.
+
+        Returns:
+            Whether anything had changed.
+
+        Raises:
+            StoreError: The store does not answer.
+        """
+        found = self.store.read(lambda tables: tables.revision())
+        if found == since:
+            return False
+        self.revision = found
+        self.catalogue.forget()
+        self._on_change()
+        return True
 
     def lowered(self, workspace: str, limits: Limits) -> Limits:
         """Return the limits of a tool as a workspace lowers them."""

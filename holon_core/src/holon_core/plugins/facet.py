@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holon_core.errors import Refused
+from holon_core.errors import Misuse, Refused
 from holon_core.records.failure import failure
+from holon_core.records.listing import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Store, Tables
 
 GUARDS = "holon.guards"
+MAX_GUARDS = 10_000
 
 
 @frozen(kw_only=True)
 class PluginState:
-    """One plugin: whether it is active, who provides it, and what was found wrong."""
+    """One plugin: whether it is active, who provides it, and what was found wrong.
+
+    ``distribution`` and ``version`` are empty for an object that the host gave.
+    """
 
     name: str
     distribution: str
@@ -33,7 +38,10 @@ class PluginState:
 
 
 class Plugins:
-    """What is loaded, what is not and why, and which guards are missing."""
+    """What is loaded, what is not and why, and which guards are missing.
+
+    ``loading`` says which installed plugins were looked at.
+    """
 
     def __init__(
         self,
@@ -41,57 +49,62 @@ class Plugins:
         store: Store,
         clock: Clock,
         record: Callable[[Tables, str, dict[str, str]], None],
+        *,
+        loading: str = "all",
     ) -> None:
+        self.loading = loading
         self._manager = manager
         self._store = store
         self._clock = clock
         self._record = record
+        self._present: frozenset[str] = frozenset()
+        self._lacking: tuple[str, ...] = ()
         self._missing: tuple[str, ...] = ()
 
     def list(self) -> tuple[PluginState, ...]:
         """Return every plugin, active or not, by distribution and name."""
         if self._manager is None:
-            return ()
-        faults: dict[str, list[str]] = {}
-        inactive: dict[str, PluginState] = {}
-        active = dict(self._manager.names())
+            return Listing()
+        active = {(origin.distribution, name) for name, origin in self._manager.names()}
+        versions = {(o.distribution, name): o.version for name, o in self._manager.names()}
+        problems: dict[tuple[str, str], list[str]] = {each: [] for each in active}
         for bad in self._manager.quarantined:
-            faults.setdefault(bad.name, []).extend(f.message for f in bad.findings)
-            if bad.name not in active:
-                inactive[bad.name] = PluginState(
-                    name=bad.name,
-                    distribution=bad.provenance.distribution,
-                    version=bad.provenance.version,
-                    active=False,
-                    problems=tuple(faults[bad.name]),
-                )
-        found = [
+            key = bad.provenance.distribution, bad.name
+            versions.setdefault(key, bad.provenance.version)
+            problems.setdefault(key, []).extend(finding.message for finding in bad.findings)
+        return Listing(
             PluginState(
-                name=name,
-                distribution=origin.distribution,
-                version=origin.version,
-                active=True,
-                problems=tuple(faults.get(name, ())),
+                name=key[1],
+                distribution=key[0],
+                version=versions[key],
+                active=key in active,
+                problems=tuple(problems[key]),
             )
-            for name, origin in active.items()
-        ]
-        return tuple(sorted([*found, *inactive.values()], key=lambda p: (p.distribution, p.name)))
+            for key in sorted(problems)
+        )
 
     def missing_guards(self) -> tuple[str, ...]:
         """Name the guards that belong to this root and are absent; each denies every call."""
+        if self._missing:
+            # Another process may have retired one; a denied call has the time to look.
+            self.reread()
         return self._missing
 
-    def settle_guards(self, active: Iterable[str], required: Sequence[str]) -> None:
+    def settle_guards(
+        self, active: Iterable[str], required: Sequence[str], failed: Sequence[str] = ()
+    ) -> None:
         """Remember the guards that are active now, and find which of the earlier are gone.
 
         Args:
             active: Names of policies, reviewers, secret providers and required sinks.
             required: Names of plugins that the host or `holon.toml` requires.
+            failed: Names of guards that are here and could not be had.
         """
         now = int(self._clock.now())
-        present = set(active)
-        known = {d.id for d in self._store.read(lambda t: t.list_documents(GUARDS))}
-        new = sorted(present - known)
+        self._present = frozenset(active)
+        loaded = set() if self._manager is None else _names(self._manager)
+        self._lacking = (*failed, *(name for name in required if name not in loaded))
+        new = sorted(self._present - self._known())
         if new:
             body = json.dumps({"first_seen_unix_seconds": now}).encode()
 
@@ -99,18 +112,37 @@ class Plugins:
                 for name in new:
                     if tables.document(GUARDS, name) is None:
                         tables.put_document(GUARDS, name, body, at=now)
+                # Whoever opened this root without them notices at its next call.
+                tables.bump_revision()
 
             self._store.transact(remember)
-        loaded = set() if self._manager is None else _names(self._manager)
-        lacking = [name for name in required if name not in loaded]
-        self._missing = tuple(sorted({*(known - present), *lacking}))
+        self.reread()
+
+    def reread(self) -> None:
+        """Look again which guards belong to this root, after another process changed them."""
+        self._missing = tuple(sorted({*(self._known() - self._present), *self._lacking}))
+
+    def _known(self) -> set[str]:
+        rows = self._store.read(lambda tables: tables.list_documents(GUARDS, limit=MAX_GUARDS))
+        return {row.id for row in rows}
 
     def retire(self, guard: str, *, by: str, reason: str) -> None:
         """Let calls go on without a guard that belonged to this root; for an operator.
 
+        Args:
+            guard: Its name, as ``missing_guards`` gives it.
+            by: The operator.
+            reason: Why; both are kept in evidence.
+
         Raises:
-            Refused: ``not_held``: no such guard is missing.
+            Refused: ``conflict``: it does not belong to this root, or it is active. What is
+                named in ``required_plugins`` is retired there.
         """
+        for what, text in (("by", by), ("reason", reason)):
+            if not isinstance(text, str) or not text.strip():  # type: ignore[redundant-expr]
+                raise Misuse(f"{what} is a text that is not empty")
+        if guard in self._present:
+            raise Refused(failure("conflict", f"the guard {guard} is active"))
 
         def work(tables: Tables) -> None:
             if not tables.remove_document(GUARDS, guard, at=int(self._clock.now())):
@@ -119,7 +151,7 @@ class Plugins:
             self._record(tables, "guard_retired", fields)
 
         self._store.transact(work, full=True)
-        self._missing = tuple(name for name in self._missing if name != guard)
+        self.reread()
 
 
 def _names(manager: PluginManager) -> set[str]:

@@ -5,14 +5,32 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from holon_core.clock import Clock
-from holon_core.errors import Misuse
+from holon_core.errors import Misuse, RuntimeNotOpen
+from holon_core.ids import capability_id
+
+if TYPE_CHECKING:
+    from holon_core.plugins.documents import Documents
+    from holon_core.plugins.manager import Offer, PluginManager
+    from holon_core.plugins.services import Services
+    from holon_core.store.protocol import Store
+
+T = TypeVar("T")
 
 
 class PluginHost(Protocol):
-    """A narrow view of a runtime: no way to approve or to call tools."""
+    """A narrow view of a runtime: no way to approve or to call tools.
+
+    While the runtime opens, everything but folder, clock, logger and config raises
+    ``RuntimeNotOpen``; so it does again once the runtime is closed.
+    """
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        ...
 
     @property
     def folder(self) -> Path:
@@ -38,35 +56,139 @@ class PluginHost(Protocol):
         """The plugin's own table of `holon.toml`, ``[lane.<name>]``."""
         ...
 
+    @overload
+    def documents(self, collection: str) -> Documents[dict[str, Any]]: ...
 
-class Host:
-    """The host that one plugin sees.
+    @overload
+    def documents(self, collection: str, kind: type[T]) -> Documents[T]: ...
+
+    def documents(self, collection: str, kind: Any = None) -> Documents[Any]:
+        """Return a collection of documents of the plugin's own.
+
+        Args:
+            collection: Its name, 1 to 64 characters of ``a-z 0-9 _ . -``.
+            kind: An attrs class that every document is made of; plain JSON where left out.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
+            Misuse: The name is not usable.
+        """
+        ...
+
+    def service(self, wanted: str | type[T]) -> Any:
+        """Return a service that some plugin offers, by its name or type.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
+            Refused: ``dependency_missing``: nobody offers it.
+            Misuse: Several services are of the type.
+        """
+        ...
+
+    def offers(self, hook: str) -> tuple[Offer, ...]:
+        """Ask all plugins a hook that this plugin itself specified by ``holon_hookspecs``.
+
+        Returns:
+            Every item of every answer with who gave it, by distribution and plugin; faults are
+            reported in the list of plugins.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
+            Misuse: The hook is not of this plugin.
+        """
+        ...
+
+
+class Behind:
+    """What the hosts of one runtime's plugins look at; opens and closes with it.
 
     Args:
-        name: The plugin's name.
         root: The storage root; ``None`` in memory.
+        store: The store.
         clock: The runtime's clock.
-        config: The plugin's own table.
+        configs: The tables ``[lane.<name>]`` of `holon.toml`, by name.
     """
 
     def __init__(
-        self, name: str, root: Path | None, clock: Clock, config: Mapping[str, Any]
+        self,
+        root: Path | None,
+        store: Store,
+        clock: Clock,
+        configs: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        self._name = name
-        self._root = root
+        self.root = root
+        self.store = store
         self.clock = clock
+        self._configs = configs
+        self.is_open = False
+        self.manager: PluginManager | None = None
+        self.services: Services | None = None
+        self._hosts: dict[str, Host] = {}
+
+    def host(self, name: str) -> Host:
+        """Return the one host of a plugin."""
+        found = self._hosts.get(name)
+        if found is None:
+            found = self._hosts[name] = Host(name, self, self._configs.get(name, {}))
+        return found
+
+
+class Host:
+    """The host that one plugin sees; ``PluginHost`` says what each member is.
+
+    Args:
+        name: The plugin's name.
+        behind: What it looks at.
+        config: The plugin's own table.
+    """
+
+    def __init__(self, name: str, behind: Behind, config: Mapping[str, Any]) -> None:
+        self.name = name
         self.config = config
+        self._behind = behind
+
+    @property
+    def clock(self) -> Clock:
+        """Return the runtime's clock."""
+        return self._behind.clock
 
     @property
     def folder(self) -> Path:
         """Make and return the plugin's folder."""
-        if self._root is None:
+        root = self._behind.root
+        if root is None:
             raise Misuse("a runtime in memory has no folder for plugins")
-        folder = self._root / "plugins" / self._name
+        folder = root / "plugins" / capability_id(self.name)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
     @property
     def logger(self) -> logging.Logger:
         """Return the plugin's logger."""
-        return logging.getLogger(f"holon.plugin.{self._name}")
+        return logging.getLogger(f"holon.plugin.{self.name}")
+
+    def documents(self, collection: str, kind: Any = None) -> Documents[Any]:
+        """Return a collection of the plugin's own."""
+        from holon_core.plugins.documents import Documents
+
+        store = self._open().store
+        return Documents(store, self.clock, self.name, collection=collection, kind=kind)
+
+    def service(self, wanted: Any) -> Any:
+        """Return a service by its name or type."""
+        services = self._open().services
+        assert services is not None, "set before a runtime is open"
+        return services.find(wanted)
+
+    def offers(self, hook: str) -> tuple[Offer, ...]:
+        """Ask all plugins a hook that this one specified."""
+        behind = self._open()
+        manager = behind.manager
+        if manager is None or manager.specified_by(hook) != self.name:
+            raise Misuse(f"{hook} is not a hook that {self.name} specified")
+        return tuple(manager.offers(hook, behind.host))
+
+    def _open(self) -> Behind:
+        if not self._behind.is_open:
+            raise RuntimeNotOpen("this runtime is not open; wait for holon_runtime_opened")
+        return self._behind

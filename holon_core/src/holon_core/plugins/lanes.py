@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from holon_core.ids import RESERVED_SOURCES, SOURCE_ID
+from holon_core.plugins.faults import kind_of, told
 from holon_core.plugins.loader import FIRST_PARTY
+from holon_core.plugins.offers import is_first_party, owner_of, single
 from holon_core.records.lane import CapabilityLane, LaneExecutor
 from holon_core.records.skill import SkillSourceDescriptor
-from holon_core.records.words import LaneKind, Posture
+from holon_core.records.words import LaneKind, Origin, Posture
 
 if TYPE_CHECKING:
     from holon_core.plugins.manager import Offer, PluginManager
@@ -21,15 +23,32 @@ if TYPE_CHECKING:
 
 RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
 BUILT_IN = CapabilityLane(kind=LaneKind.BUILT_IN.value, postures=frozenset({Posture.BUILT_IN_SAFE}))
+# What no lane may say of its entries: these come from elsewhere.
+_NOT_OF_LANES = frozenset({Origin.HOST, Origin.FROZEN})
+
+
+@frozen(kw_only=True)
+class Source:
+    """A source of definitions as it counts: its descriptor as it was when it was offered."""
+
+    source: SkillSource
+    descriptor: SkillSourceDescriptor
+    provenance: Provenance
 
 
 @frozen(kw_only=True)
 class Joined:
-    """The lanes of a runtime: by kind, by source id, and the sources to read."""
+    """The lanes of a runtime by kind, executors by source id, and the sources to read.
+
+    ``refused`` says of a lane kind why it is not here although a plugin brings it; ``complete``
+    are the distributions whose sources are all known, so that one which is gone is gone.
+    """
 
     lanes: dict[str, CapabilityLane]
     executors: dict[str, LaneExecutor]
-    sources: tuple[tuple[SkillSource, Provenance], ...]
+    sources: tuple[Source, ...]
+    refused: dict[str, str] = field(factory=dict)
+    complete: frozenset[str] = frozenset()
 
 
 def join(offers: Offers, *, in_memory: bool) -> Joined:
@@ -43,20 +62,29 @@ def join(offers: Offers, *, in_memory: bool) -> Joined:
     if offers.manager is None:
         return Joined(lanes=lanes, executors={}, sources=())
     check = _Check(offers.manager)
-    for kind, offer in check.single(offers.lanes, check.lane).items():
+    refused: dict[str, str] = {}
+    for offer in check.counting(offers.lanes, check.lane, "lane kind").values():
+        kind = offer.item.kind
         if in_memory and offer.item.needs_filesystem:
-            check.refuse(offer, f"the lane {kind} needs a file system, and this is in memory")
-            continue
-        lanes[kind] = offer.item
-    executors = {
-        source: offer.item
-        for source, offer in check.single(offers.executors, check.executor).items()
-    }
-    sources = check.single(offers.skill_sources, check.source)
+            refused[kind] = f"the lane {kind} needs a file system, and this runtime is in memory"
+            check.refuse(offer, f"unsupported_host: {refused[kind]}")
+        else:
+            lanes[kind] = offer.item
+    executors = check.counting(offers.executors, check.executor, "executor of the source")
+    sources = check.counting(offers.skill_sources, check.source, "source")
     return Joined(
         lanes=lanes,
-        executors=executors,
-        sources=tuple((o.item, o.provenance) for o in sources.values()),
+        executors={offer.item.source: offer.item for offer in executors.values()},
+        sources=tuple(
+            Source(
+                source=offer.item,
+                descriptor=check.descriptors[id(offer)],
+                provenance=offer.provenance,
+            )
+            for offer in sources.values()
+        ),
+        refused=refused,
+        complete=check.complete(),
     )
 
 
@@ -65,56 +93,84 @@ class _Check:
 
     def __init__(self, manager: PluginManager) -> None:
         self._manager = manager
+        # Ids of longer names are not those of shorter ones, whoever is active.
+        self._owners = {*FIRST_PARTY, *(owner_of(origin) for _, origin in manager.names())}
+        self._owners |= {owner_of(bad.provenance) for bad in manager.quarantined}
+        self.descriptors: dict[int, SkillSourceDescriptor] = {}
 
     def refuse(self, offer: Offer, text: str) -> None:
         self._manager.report(offer.provenance.plugin, offer.provenance, text)
 
-    def single(self, offers: Sequence[Offer], name_of: Callable[[Offer], str]) -> dict[str, Offer]:
-        """Keep the offers of names that are offered once, sorted by name."""
-        by_name: dict[str, list[Offer]] = {}
+    def counting(
+        self, offers: Sequence[Offer], name_of: Callable[[Offer], str], what: str
+    ) -> dict[str, Offer]:
+        """Keep the offers that are good and alone of their name, sorted by it."""
+        named = []
         for offer in offers:
             try:
-                name = name_of(offer)
+                named.append((f"{what} {name_of(offer)}", offer))
             except KeyboardInterrupt:
                 raise
             except _Refused as refused:
                 self.refuse(offer, str(refused))
             except BaseException as error:
-                self.refuse(offer, f"an offer raised {type(error).__name__} when it was read")
-            else:
-                by_name.setdefault(name, []).append(offer)
-        kept = {}
-        for name, rivals in sorted(by_name.items()):
-            if len(rivals) == 1:
-                kept[name] = rivals[0]
-                continue
-            owners = sorted({_owner(o.provenance) for o in rivals})
-            for offer in rivals:
-                self.refuse(offer, f"{name} is offered more than once, by {', '.join(owners)}")
-        return kept
+                self.refuse(offer, f"an offer raised {told(error)} when it was read")
+        return single(self._manager, named)
 
-    @staticmethod
-    def lane(offer: Offer) -> str:
+    def complete(self) -> frozenset[str]:
+        """Name the distributions all of whose plugins answered for their sources."""
+        hook = "holon_skill_sources"
+        active = {origin.distribution for _, origin in self._manager.names()}
+        faulty = {bad.provenance.distribution for bad in self._manager.quarantined}
+        failed = {name for each, name in self._manager.failed if each == hook}
+        faulty |= {origin.distribution for name, origin in self._manager.names() if name in failed}
+        return frozenset(active - faulty - {""})
+
+    def lane(self, offer: Offer) -> str:
         lane = _typed(offer.item, CapabilityLane)
-        if lane.kind in RESERVED_KINDS and not _first_party(offer.provenance):
+        if type(lane.kind) is not str or not SOURCE_ID.fullmatch(lane.kind):
+            raise _Refused("a lane kind is of a-z 0-9 . _ -")
+        if lane.kind in RESERVED_KINDS and not is_first_party(offer.provenance):
             raise _Refused(f"the lane kind {lane.kind} is reserved")
-        if not lane.postures or Posture.DRY_RUN in lane.postures:
+        if lane.kind in (LaneKind.BUILT_IN.value, LaneKind.HOST.value):
+            raise _Refused(f"the lane kind {lane.kind} is the core's own")
+        good = type(lane.postures) is frozenset and all(type(p) is Posture for p in lane.postures)
+        if not good or not lane.postures or Posture.DRY_RUN in lane.postures:
             raise _Refused(f"the lane {lane.kind} declares no posture that it can run under")
+        if type(lane.gates) is not tuple or not all(map(callable, lane.gates)):
+            raise _Refused(f"the gates of the lane {lane.kind} are no tuple of callables")
         return str(lane.kind)
 
-    @staticmethod
-    def executor(offer: Offer) -> str:
+    def executor(self, offer: Offer) -> str:
         item = _typed(offer.item, LaneExecutor)
         if not callable(item.executor.execute) or not callable(item.executor.preview):
             raise _Refused(f"the executor of {item.source} has no execute and preview")
-        return _own_source(item.source, offer.provenance)
+        return self._own_source(item.source, offer.provenance)
 
-    @staticmethod
-    def source(offer: Offer) -> str:
+    def source(self, offer: Offer) -> str:
         descriptor = _typed(offer.item.descriptor, SkillSourceDescriptor)
         if not callable(offer.item.read) or not callable(offer.item.signal):
             raise _Refused(f"the source {descriptor.id} has no read and signal")
-        return _own_source(descriptor.id, offer.provenance)
+        if type(descriptor.origin) is not Origin or descriptor.origin in _NOT_OF_LANES:
+            raise _Refused(f"the source {descriptor.id} states no origin that a lane can have")
+        self.descriptors[id(offer)] = descriptor
+        return self._own_source(descriptor.id, offer.provenance)
+
+    def _own_source(self, source: str, provenance: Provenance) -> str:
+        """Return a source id if it belongs to its provider."""
+        if type(source) is not str or not SOURCE_ID.fullmatch(source):
+            raise _Refused("a source id is of a-z 0-9 . _ -, and begins with a letter or digit")
+        if source.startswith("holon.") and is_first_party(provenance):
+            return source
+        if source.startswith(RESERVED_SOURCES) or source.partition(".")[0] in ("host", "frozen"):
+            raise _Refused(f"the source id {source} is reserved")
+        owner = owner_of(provenance)
+        if not _begins_with(source, owner):
+            raise _Refused(f"the source id {source} does not begin with {owner}")
+        for other in self._owners:
+            if len(other) > len(owner) and _begins_with(source, other):
+                raise _Refused(f"the source id {source} belongs to {other}")
+        return source
 
 
 class _Refused(Exception):
@@ -123,26 +179,9 @@ class _Refused(Exception):
 
 def _typed(item: Any, kind: type[Any]) -> Any:
     if type(item) is not kind:
-        raise _Refused(f"a {type(item).__name__} was offered where a {kind.__name__} is wanted")
+        raise _Refused(f"{kind_of(item)} was offered where {kind.__name__} is wanted")
     return item
 
 
-def _own_source(source: str, provenance: Provenance) -> str:
-    """Return a source id if it belongs to its provider."""
-    if type(source) is not str or not SOURCE_ID.fullmatch(source):
-        raise _Refused("a source id is of a-z 0-9 . _ -, and begins with a letter or digit")
-    owner = _owner(provenance)
-    if source == owner or source.startswith((f"{owner}.", f"{owner}-")):
-        return source
-    if source.startswith("holon.") and _first_party(provenance):
-        return source
-    reserved = " (reserved)" if source.startswith(RESERVED_SOURCES) else ""
-    raise _Refused(f"the source id {source}{reserved} does not begin with {owner}")
-
-
-def _owner(provenance: Provenance) -> str:
-    return provenance.distribution or provenance.plugin
-
-
-def _first_party(provenance: Provenance) -> bool:
-    return provenance.distribution in FIRST_PARTY
+def _begins_with(source: str, owner: str) -> bool:
+    return source == owner or source.startswith((f"{owner}.", f"{owner}-"))

@@ -1,18 +1,18 @@
-"""Finding installed plugins: read what they declare first, import only what fits."""
+"""Loading installed plugins: what does not fit is refused before any of its code runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Collection, Sequence
+from importlib import import_module
+from typing import Any
 
 from attrs import frozen
 
+from holon_core.plugins.faults import told
+from holon_core.plugins.metadata import Installed, Point, installed, normal
 from holon_core.records.tool import Provenance
 
-if TYPE_CHECKING:
-    from importlib.metadata import Distribution, EntryPoint
-
-GROUP = "holon"
 CORE = "holon-core"
 # Those that the project itself publishes: reserved ids, kinds and names are theirs alone.
 FIRST_PARTY = frozenset(
@@ -30,6 +30,14 @@ FIRST_PARTY = frozenset(
         "holon-workflows",
     }
 )
+# Stands in a list of distributions for all of them.
+ALL_FIRST_PARTY = "first-party"
+PLUGIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_VALUE = re.compile(
+    r"(?P<module>\w+(?:\.\w+)*)\s*(?::\s*(?P<attribute>\w+(?:\.\w+)*))?\s*(?:\[.*\])?"
+)
+_SIMPLE = re.compile(r"(>=|<=|<|>)\s*([0-9]+(?:\.[0-9]+)*)")
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*\(?([^()\[;@]*)\)?")
 
 
 @frozen(kw_only=True)
@@ -42,12 +50,14 @@ class Found:
     problem: str = ""
 
 
-def find_installed(allowed: Sequence[str] | None) -> list[Found]:
+def find_installed(allowed: Sequence[str] | None, *, given: Collection[str] = ()) -> list[Found]:
     """Load the installed plugins, by distribution and then name.
 
     Args:
-        allowed: Normalised names of distributions that may load; ``None`` for all, empty for
-            none, of which then no code is imported.
+        allowed: Normalised names of distributions that may load, ``first-party`` for all of
+            this project's; ``None`` for all, empty for none. Of others no code is imported.
+        given: Names of plugins that the host gives itself; a stranger that is installed under
+            one of them is refused.
 
     Returns:
         Every plugin that was looked at. What was not allowed is not listed; a name that two
@@ -58,79 +68,144 @@ def find_installed(allowed: Sequence[str] | None) -> list[Found]:
     """
     if allowed is not None and not allowed:
         return []
-    from importlib.metadata import entry_points
-
-    # Reads the metadata of those distributions alone that have such an entry point.
-    known = [
-        (_normal(point.dist.metadata["Name"]), point.dist, point)
-        for point in entry_points(group=GROUP)
-        if point.dist is not None
-    ]
-    chosen = [each for each in known if allowed is None or each[0] in allowed]
-    chosen.sort(key=lambda each: (each[0], each[2].name))
-    claims: dict[str, list[str]] = {}
-    for owner, _, point in chosen:
-        claims.setdefault(point.name, []).append(owner)
-    return [_load(owner, d, p, claims[p.name]) for owner, d, p in chosen]
+    chosen = [each for each in installed() if _may_load(each.name, allowed)]
+    claims: dict[str, list[str]] = {name: ["the host"] for name in given}
+    for each in chosen:
+        for point in each.points:
+            claims.setdefault(point.name, []).append(each.name)
+    misfit = _Misfit()
+    return [
+        _load(each, point, _clash(each.name, claims[point.name]) or misfit.of(each))
+        for each in chosen
+        for point in sorted(each.points, key=lambda point: point.name)
+    ] + [_unreadable(each) for each in chosen if each.problem]
 
 
-def _load(owner: str, distribution: Distribution, point: EntryPoint, owners: list[str]) -> Found:
-    origin = Provenance(distribution=owner, version=distribution.version, plugin=point.name)
-    problem = _clash(owner, owners) or _misfit(distribution)
+def core_version() -> str | None:
+    """Return the version of this core, as its metadata states it; ``None`` where there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(CORE)
+    except PackageNotFoundError:
+        return None
+
+
+def _may_load(name: str, allowed: Sequence[str] | None) -> bool:
+    if allowed is None or name in allowed:
+        return True
+    return ALL_FIRST_PARTY in allowed and name in FIRST_PARTY
+
+
+def _unreadable(each: Installed) -> Found:
+    origin = Provenance(distribution=each.name, plugin=each.name)
+    return Found(name=each.name, provenance=origin, problem=each.problem)
+
+
+def _load(each: Installed, point: Point, problem: str) -> Found:
+    origin = Provenance(distribution=each.name, version=each.version, plugin=point.name)
+    if not PLUGIN_NAME.fullmatch(point.name):
+        problem = f"{point.name!r:.120} is no name for a plugin"
     plugin = None
     if not problem:
         try:
-            plugin = point.load()
+            plugin = _object(point.value)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            problem = f"importing {point.value} raised {_told(error)}"
+            problem = f"importing {point.value!r:.200} raised {told(error)}"
     return Found(name=point.name, provenance=origin, plugin=plugin, problem=problem)
 
 
+def _object(value: str) -> Any:
+    match = _VALUE.fullmatch(value)
+    if match is None:
+        raise ImportError("an entry point is module or module:attribute")
+    found: Any = import_module(match["module"])
+    for name in filter(None, (match["attribute"] or "").split(".")):
+        found = getattr(found, name)
+    return found
+
+
 def _clash(owner: str, owners: list[str]) -> str:
-    rivals = sorted(set(owners) - {owner})
+    if owners.count(owner) > 1:
+        return "the name is claimed twice by this distribution"
+    rivals = sorted({*owners} - {owner})
     if not rivals or owner in FIRST_PARTY:
         return ""
     return f"the name is also claimed by {', '.join(rivals)}"
 
 
-def _misfit(distribution: Distribution) -> str:
-    """Say why a distribution does not fit this core, from its metadata alone."""
-    if _normal(distribution.metadata["Name"]) == CORE:
-        return ""
+class _Misfit:
+    """Says why a distribution does not fit this core, from its metadata alone."""
+
+    def __init__(self) -> None:
+        self._here = core_version()
+        self._known: dict[str, str | None] = {}
+
+    def of(self, each: Installed) -> str:
+        if each.name == CORE:
+            return ""
+        answers = [self._requirement(text) for text in each.requires]
+        fitting = [answer for answer in answers if answer is not None]
+        if not fitting:
+            return f"it declares no requirement on {CORE}"
+        return next(filter(None, fitting), "")
+
+    def _requirement(self, text: str) -> str | None:
+        """Return what speaks against one requirement; ``None`` if it is not on the core."""
+        if text not in self._known:
+            name = _REQUIREMENT.match(text)
+            about = name is not None and normal(name[1]) == CORE
+            self._known[text] = self._against(text) if about else None
+        return self._known[text]
+
+    def _against(self, text: str) -> str | None:
+        if self._here is None:
+            return f"it needs {CORE}, whose own version is unknown: {CORE} is not installed"
+        fits = _plainly(text, self._here)
+        if fits is None:
+            fits = _thoroughly(text, self._here)
+        if fits is None:
+            return None
+        return "" if fits else f"it needs {text}, and this is {self._here}"
+
+
+def _plainly(text: str, here: str) -> bool | None:
+    """Compare plain releases; ``None`` where that is not all there is to it.
+
+    ``packaging`` knows all of it, and importing it costs more than loading many plugins.
+    """
+    match = _REQUIREMENT.fullmatch(text)
+    if match is None or not re.fullmatch(r"[0-9]+(?:\.[0-9]+)*", here):
+        return None
+    version = _release(here)
+    for clause in filter(None, map(str.strip, match[2].split(","))):
+        one = _SIMPLE.fullmatch(clause)
+        if one is None:
+            return None
+        wanted = _release(one[2])
+        fits = {">=": version >= wanted, "<": version < wanted, "<=": version <= wanted}
+        if not fits.get(one[1], version > wanted):
+            return False
+    return True
+
+
+def _release(text: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in text.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _thoroughly(text: str, here: str) -> bool | None:
+    """Judge any requirement; ``None`` for one that does not hold in this environment."""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    here = core_version()
-    for text in distribution.requires or ():
-        try:
-            need = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if _normal(need.name) == CORE and (need.marker is None or need.marker.evaluate()):
-            if need.specifier.contains(here, prereleases=True):
-                return ""
-            return f"it needs {CORE}{need.specifier}, and this is {here}"
-    return f"it declares no requirement on {CORE}"
-
-
-def core_version() -> str:
-    """Return the version of this core, as its metadata states it."""
-    from importlib.metadata import version
-
-    return version(CORE)
-
-
-def _normal(name: str) -> str:
-    from packaging.utils import canonicalize_name
-
-    return str(canonicalize_name(name))
-
-
-def _told(error: BaseException) -> str:
     try:
-        text = str(error)
-    except Exception:
-        text = ""
-    line = text.splitlines()[0][:200] if text else ""
-    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+        need = Requirement(text)
+    except InvalidRequirement:
+        return False
+    if need.marker is not None and not need.marker.evaluate({"extra": ""}):
+        return None
+    return need.specifier.contains(here, prereleases=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from holon_core.plugins.faults import told
 from holon_core.records.finding import Finding
 from holon_core.records.tool import Provenance
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 MAX_OFFERS = 100_000
 # Where pluggy's marker leaves its options on a function.
 MARK = "holon_impl"
+_ORDERING = ("hookwrapper", "wrapper", "tryfirst", "trylast")
 
 
 @frozen(kw_only=True)
@@ -31,11 +33,20 @@ class Offer:
 
 @frozen(kw_only=True)
 class Quarantined:
-    """A plugin that is not active, and why."""
+    """A fault of a plugin: why it is not active, or what of it was refused."""
 
     name: str
     provenance: Provenance
     findings: tuple[Finding, ...]
+
+
+@frozen(kw_only=True)
+class Candidate:
+    """A plugin object that is about to be registered."""
+
+    plugin: Any
+    name: str
+    provenance: Provenance
 
 
 class PluginManager:
@@ -54,67 +65,101 @@ class PluginManager:
         self._pluggy = pluggy.PluginManager(PROJECT)
         self._pluggy.add_hookspecs(hookspecs)
         self._provenance: dict[str, Provenance] = {}
+        self._impls: dict[str, dict[str, pluggy.HookImpl]] = {}
+        self._specified: dict[str, str] = {}
         self.quarantined: list[Quarantined] = []
+        # Hook and plugin of each fault, for what must not fail open.
+        self.failed: set[tuple[str, str]] = set()
 
-    def register_all(self, plugins: Sequence[tuple[object, str, Provenance]]) -> None:
+    def register_all(self, candidates: Sequence[Candidate]) -> None:
         """Register plugins, after the hook specifications that they themselves bring."""
-        for plugin, name, provenance in plugins:
-            self._add_hookspecs(plugin, name, provenance)
-        for plugin, name, provenance in plugins:
-            self.register(plugin, name, provenance)
+        for each in candidates:
+            self._add_hookspecs(each)
+        for each in candidates:
+            self.register(each)
 
-    def _add_hookspecs(self, plugin: object, name: str, provenance: Provenance) -> None:
+    def _add_hookspecs(self, candidate: Candidate) -> None:
         try:
-            offer = getattr(plugin, "holon_hookspecs", None)
-            marked = getattr(offer, MARK, None) is not None
-            for module in offer() if offer is not None and marked else ():
+            offer: Any = getattr(candidate.plugin, "holon_hookspecs", None)
+            if getattr(offer, MARK, None) is None:
+                return
+            for module in islice(offer(), MAX_OFFERS):
+                before = set(vars(self._pluggy.hook))
                 self._pluggy.add_hookspecs(module)
+                new = set(vars(self._pluggy.hook)) - before
+                self._specified.update(dict.fromkeys(new, candidate.name))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.report(name, provenance, f"holon_hookspecs raised {type(error).__name__}")
+            self.report(
+                candidate.name, candidate.provenance, f"holon_hookspecs raised {told(error)}"
+            )
 
-    def register(self, plugin: object, name: str, provenance: Provenance) -> bool:
+    def register(self, candidate: Candidate) -> bool:
         """Register a plugin object; one that cannot be is quarantined with the reason."""
+        name = candidate.name
+        if name in self._provenance:
+            # What has the name keeps it; the loader has refused strangers with one name before.
+            self.report(name, candidate.provenance, "the name is taken by another plugin")
+            return False
+        try:
+            problem = self._problem(candidate.plugin) or self._registered(candidate)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            problem = f"registering it raised {told(error)}"
+        if problem:
+            self.quarantine(name, candidate.provenance, problem)
+            return False
+        self._provenance[name] = candidate.provenance
+        return True
+
+    def _registered(self, candidate: Candidate) -> str:
         import pluggy
 
         try:
-            self._pluggy.register(plugin, name)
-            problem = self._problem(plugin)
-        except (pluggy.PluginValidationError, ValueError) as error:
-            problem = str(error)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            problem = f"{type(error).__name__} while it was registered"
-        if problem is None:
-            self._provenance[name] = provenance
-            return True
-        self.quarantine(name, provenance, problem)
-        return False
+            self._pluggy.register(candidate.plugin, candidate.name)
+        except pluggy.PluginValidationError as error:
+            return " ".join(str(error).split())
+        for caller in self._pluggy.get_hookcallers(candidate.plugin) or ():
+            for impl in caller.get_hookimpls():
+                if impl.plugin is candidate.plugin:
+                    self._impls.setdefault(caller.name, {})[candidate.name] = impl
+        return ""
 
     def quarantine(self, name: str, provenance: Provenance, problem: str) -> None:
         """Make a plugin inactive: none of its hooks is called, and its name is free again."""
         if self._pluggy.has_plugin(name):
             self._pluggy.unregister(name=name)
+        for impls in self._impls.values():
+            impls.pop(name, None)
         self._provenance.pop(name, None)
-        finding = Finding(code="plugin_broken", message=problem)
-        self.quarantined.append(Quarantined(name=name, provenance=provenance, findings=(finding,)))
+        self.report(name, provenance, problem)
 
-    def _problem(self, plugin: object) -> str | None:
-        callers = self._pluggy.get_hookcallers(plugin) or []
-        for caller in callers:
-            if not caller.has_spec():
-                mine = [i for i in caller.get_hookimpls() if i.plugin is plugin]
-                if not all(impl.optionalhook for impl in mine):
-                    return f"there is no hook {caller.name}"
-            for impl in caller.get_hookimpls():
-                ordered = impl.hookwrapper or impl.wrapper or impl.tryfirst or impl.trylast
-                if impl.plugin is plugin and ordered:
-                    return f"{caller.name}: wrapper, tryfirst and trylast are refused"
-        if not callers:
-            return "it implements no hook (is @holon_core.hookimpl missing?)"
-        return None
+    def _problem(self, plugin: object) -> str:
+        hooks: set[str] = set()
+        for attribute in dir(plugin):
+            options = getattr(getattr(plugin, attribute, None), MARK, None)
+            if not isinstance(options, dict):
+                continue
+            hook = options.get("specname") or attribute
+            if any(options.get(option) for option in _ORDERING):
+                return f"{hook}: wrapper, tryfirst and trylast are refused"
+            if not options.get("optionalhook") and not self.knows(hook):
+                return f"there is no hook {hook}"
+            if hook in hooks:
+                return f"{hook} is implemented twice"
+            hooks.add(hook)
+        return "" if hooks else "it implements no hook (is @holon_core.hookimpl missing?)"
+
+    def knows(self, hook: str) -> bool:
+        """Tell whether a hook is specified, here or by a plugin."""
+        caller = getattr(self._pluggy.hook, hook, None)
+        return caller is not None and caller.has_spec()
+
+    def specified_by(self, hook: str) -> str | None:
+        """Return the name of the plugin that brought a hook's specification."""
+        return self._specified.get(hook)
 
     def names(self) -> Sequence[tuple[str, Provenance]]:
         """Return active plugins, by distribution and then name."""
@@ -122,16 +167,13 @@ class PluginManager:
 
     def implementers(self, hook: str) -> list[str]:
         """Return names of active plugins that implement a hook, in order."""
-        caller = getattr(self._pluggy.hook, hook)
-        having = {impl.plugin_name for impl in caller.get_hookimpls()}
+        having = self._impls.get(hook, {})
         return [name for name, _ in self.names() if name in having]
 
     def reviewers(self) -> list[Callable[..., Any]]:
         """Return the reviewers of registrations, in order; they are called under guard."""
-        caller = self._pluggy.hook.holon_review_registration
-        by_name = {impl.plugin_name: impl for impl in caller.get_hookimpls()}
-        found = [by_name[name] for name in self.implementers("holon_review_registration")]
-        return [_reviewer(impl) for impl in found]
+        hook = "holon_review_registration"
+        return [_reviewer(self._impls[hook][name]) for name in self.implementers(hook)]
 
     def offers(self, hook: str, host: Callable[[str], PluginHost]) -> list[Offer]:
         """Ask every plugin one hook; drain its answer here, under guard.
@@ -143,38 +185,49 @@ class PluginManager:
         A plugin that raises keeps its place and its other hooks; what it offered before stays,
         and the fault is reported.
         """
-        caller = getattr(self._pluggy.hook, hook)
-        by_name = {impl.plugin_name: impl for impl in caller.get_hookimpls()}
         found: list[Offer] = []
-        for name, provenance in self.names():
-            impl = by_name.get(name)
-            if impl is not None:
-                found += self._ask(impl, name, provenance, host)
+        for name in self.implementers(hook):
+            self._ask(hook, name, host, found)
         return found
 
+    def tell(self, hook: str, host: Callable[[str], PluginHost]) -> None:
+        """Call a hook that answers nothing, at every plugin; what it raises is reported."""
+        for name in self.implementers(hook):
+            self._guarded(hook, name, lambda name=name: self._call(hook, name, host))  # type: ignore[misc]
+
     def _ask(
-        self,
-        impl: pluggy.HookImpl,
-        name: str,
-        provenance: Provenance,
-        host: Callable[[str], PluginHost],
-    ) -> list[Offer]:
-        offers: list[Offer] = []
-        given = [host(name)][: len(impl.argnames)]
-        try:
-            answer: Any = impl.function(*given)
+        self, hook: str, name: str, host: Callable[[str], PluginHost], found: list[Offer]
+    ) -> None:
+        provenance = self._provenance[name]
+
+        def drain() -> None:
+            answer = self._call(hook, name, host)
             items: Iterable[Any] = () if answer is None else answer
             # One by one: what was offered before a generator raised stays offered.
-            for item in islice(items, MAX_OFFERS):
-                offers.append(Offer(item=item, provenance=provenance))  # noqa: PERF401
+            for position, item in enumerate(islice(items, MAX_OFFERS + 1)):
+                if position == MAX_OFFERS:
+                    text = f"{hook}: more than {MAX_OFFERS} offers; the rest is left out"
+                    self.report(name, provenance, text)
+                    return
+                found.append(Offer(item=item, provenance=provenance))
+
+        self._guarded(hook, name, drain)
+
+    def _call(self, hook: str, name: str, host: Callable[[str], PluginHost]) -> Any:
+        impl = self._impls[hook][name]
+        return impl.function(*[host(name)][: len(impl.argnames)])
+
+    def _guarded(self, hook: str, name: str, work: Callable[[], None]) -> None:
+        try:
+            work()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.report(name, provenance, f"{impl.function.__name__} raised {type(error).__name__}")
-        return offers
+            self.failed.add((hook, name))
+            self.report(name, self._provenance[name], f"{hook} raised {told(error)}")
 
     def report(self, name: str, provenance: Provenance, problem: str) -> None:
-        """Note a fault of a plugin that stays active."""
+        """Note a fault of a plugin."""
         finding = Finding(code="plugin_broken", message=problem)
         self.quarantined.append(Quarantined(name=name, provenance=provenance, findings=(finding,)))
 

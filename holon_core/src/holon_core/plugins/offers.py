@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import frozen
 
+from holon_core.plugins.faults import kind_of, told
+from holon_core.plugins.loader import FIRST_PARTY
+from holon_core.plugins.metadata import normal
+from holon_core.plugins.services import SERVICE_NAME
 from holon_core.records.tool import Provenance
 
 if TYPE_CHECKING:
@@ -15,23 +21,28 @@ if TYPE_CHECKING:
     from holon_core.plugins.manager import Offer, PluginManager
 
 RESERVED_SCHEMES = frozenset({"env", "file", "keyring", "secret"})
+_UNUSABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @frozen(kw_only=True)
 class Offers:
-    """The offers of every active plugin, each with who made it."""
+    """The offers of every active plugin, each with who made it.
+
+    ``guards`` are the labels of those that belong to a storage root from now on; ``failed``
+    those of plugins that tried to offer a policy and could not, which count as missing.
+    """
 
     manager: PluginManager | None = None
     lanes: tuple[Offer, ...] = ()
     skill_sources: tuple[Offer, ...] = ()
     executors: tuple[Offer, ...] = ()
-    reviewers: tuple[str, ...] = ()
     policies: tuple[Offer, ...] = ()
     sinks: tuple[Offer, ...] = ()
     secret_providers: tuple[Offer, ...] = ()
     services: tuple[Offer, ...] = ()
     operations: tuple[Offer, ...] = ()
-    guards: tuple[str, ...] = field(default=())
+    guards: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 def gather(
@@ -49,29 +60,38 @@ def gather(
     """
     if not plugins and not installed:
         return Offers()
-    from holon_core.plugins.manager import PluginManager
+    from holon_core.plugins.manager import Candidate, PluginManager
 
     manager = PluginManager()
-    ready = []
+    candidates = []
     for found in installed:
         if found.problem:
             manager.quarantine(found.name, found.provenance, found.problem)
         else:
-            ready.append((found.plugin, found.name, found.provenance))
-    for plugin in plugins:
-        name = name_of(plugin)
-        ready.append((plugin, name, Provenance(plugin=name)))
-    manager.register_all(ready)
-    policies = _named(manager, manager.offers("holon_policies", host))
-    sinks = _named(manager, manager.offers("holon_evidence_sinks", host))
-    providers = _schemes(manager, manager.offers("holon_secret_providers", host))
-    reviewers = tuple(manager.implementers("holon_review_registration"))
+            each = Candidate(plugin=found.plugin, name=found.name, provenance=found.provenance)
+            candidates.append(each)
+    candidates += _given(manager, plugins)
+    manager.register_all(candidates)
+    offered = manager.offers("holon_policies", host)
+    policies = _kept(manager, offered, _policy)
+    sinks = _kept(manager, manager.offers("holon_evidence_sinks", host), _sink)
+    providers = _kept(manager, manager.offers("holon_secret_providers", host), _provider)
+    providers = _schemes(manager, providers)
+    reviewing = set(manager.implementers("holon_review_registration"))
+    reviewers = [owner_of(origin) for name, origin in manager.names() if name in reviewing]
+    # A policy that cannot be had says no, as one that raises does.
+    good = set(map(id, policies))
+    failed = {owner_of(each.provenance) for each in offered if id(each) not in good}
+    failed |= {
+        owner_of(origin)
+        for name, origin in manager.names()
+        if ("holon_policies", name) in manager.failed
+    }
     return Offers(
         manager=manager,
         lanes=tuple(manager.offers("holon_capability_lanes", host)),
         skill_sources=tuple(manager.offers("holon_skill_sources", host)),
         executors=tuple(manager.offers("holon_executors", host)),
-        reviewers=reviewers,
         policies=policies,
         sinks=sinks,
         secret_providers=providers,
@@ -81,50 +101,145 @@ def gather(
             *_labels("policy", policies),
             *_labels("sink", [s for s in sinks if s.item.required]),
             *_labels("secret provider", providers, lambda item: str(item.scheme)),
-            *(f"reviewer {name}" for name in reviewers),
+            *(f"reviewer {owner}" for owner in reviewers),
         ),
+        failed=tuple(f"policy {owner}" for owner in sorted(failed)),
     )
 
 
-def name_of(plugin: object) -> str:
+def given_names(plugins: Sequence[object]) -> list[str]:
+    """Return the names of plugin objects that a host gives, in order."""
+    return [_name(plugin) for plugin in plugins]
+
+
+def _given(manager: PluginManager, plugins: Sequence[object]) -> list[Any]:
+    from holon_core.plugins.manager import Candidate
+
+    names = given_names(plugins)
+    kept = []
+    for plugin, name in zip(plugins, names, strict=True):
+        origin = Provenance(distribution=_own_distribution(plugin), plugin=name)
+        if names.count(name) > 1:
+            manager.quarantine(name, origin, "the host gives several plugins of this name")
+        else:
+            kept.append(Candidate(plugin=plugin, name=name, provenance=origin))
+    return kept
+
+
+def _name(plugin: object) -> str:
     """Return the name of a plugin object: its own, its module's or its class's."""
-    name = getattr(plugin, "name", None) or getattr(plugin, "__name__", None)
-    if isinstance(name, str):
-        return name
-    kind = type(plugin)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        name = getattr(plugin, "name", None) or getattr(plugin, "__name__", None)
+    except Exception:
+        name = None
+    if not isinstance(name, str):
+        kind = type(plugin)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+    return _UNUSABLE.sub("-", name).strip(".-_")[:100] or "plugin"
 
 
-def _named(manager: PluginManager, offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """Keep offers that carry a name; the others are reported."""
+def _own_distribution(plugin: object) -> str:
+    """Return the distribution of this project that a given module is of, if any."""
+    if not isinstance(plugin, ModuleType):
+        return ""
+    name = normal(plugin.__name__.partition(".")[0])
+    return name if name in FIRST_PARTY else ""
+
+
+def _kept(
+    manager: PluginManager, offers: Sequence[Offer], check: Callable[[Any], str]
+) -> tuple[Offer, ...]:
+    """Keep offers of use; the others are reported, whatever they do when looked at."""
     kept = []
     for offer in offers:
         try:
-            good = isinstance(offer.item.name, str) and bool(offer.item.name)
-        except Exception:
-            good = False
-        if good:
-            kept.append(offer)
-        else:
-            text = f"it offered {type(offer.item).__name__}, which has no name"
+            problem = check(offer.item)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            problem = f"it raised {told(error)} when it was read"
+        if problem:
+            text = f"it offered {kind_of(offer.item)}: {problem}"
             manager.report(offer.provenance.plugin, offer.provenance, text)
+        else:
+            kept.append(offer)
     return tuple(kept)
+
+
+def _policy(item: Any) -> str:
+    return _unnamed(item) or ("" if callable(item.evaluate) else "it has no evaluate")
+
+
+def _sink(item: Any) -> str:
+    if not isinstance(item.required, bool):
+        return "required is true or false"
+    return _unnamed(item)
+
+
+def _provider(item: Any) -> str:
+    if not isinstance(item.scheme, str) or not re.fullmatch(r"[a-z][a-z0-9+.-]*", item.scheme):
+        return "it has no scheme"
+    return f"the secret scheme {item.scheme} is reserved" if item.scheme in RESERVED_SCHEMES else ""
+
+
+def _unnamed(item: Any) -> str:
+    return "" if isinstance(item.name, str) and item.name else "it has no name"
 
 
 def _schemes(manager: PluginManager, offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """Keep providers of schemes that are free and offered once."""
-    by_scheme: dict[str, list[Offer]] = {}
-    for offer in offers:
-        by_scheme.setdefault(str(getattr(offer.item, "scheme", "")), []).append(offer)
-    kept = []
-    for scheme, rivals in sorted(by_scheme.items()):
-        if len(rivals) == 1 and scheme and scheme not in RESERVED_SCHEMES:
-            kept.append(rivals[0])
-            continue
+    """Keep providers of schemes that are offered once."""
+    named = [(f"secret scheme {offer.item.scheme}", offer) for offer in offers]
+    return tuple(single(manager, named).values())
+
+
+def services_of(offers: Offers) -> dict[str, Any]:
+    """Return the services by name; bad and clashing offers are reported."""
+    if offers.manager is None:
+        return {}
+    kept = _kept(offers.manager, offers.services, _service)
+    named = [(f"service {offer.item[0]}", offer) for offer in kept]
+    return {o.item[0]: o.item[1] for o in single(offers.manager, named).values()}
+
+
+def _service(item: Any) -> str:
+    if type(item) is not tuple or len(item) != 2:
+        return "a service is a pair of name and object"
+    good = type(item[0]) is str and SERVICE_NAME.fullmatch(item[0])
+    return "" if good else "a service's name is of a-z 0-9 _ . -"
+
+
+def single(manager: PluginManager, named: Sequence[tuple[str, Offer]]) -> dict[str, Offer]:
+    """Keep what is offered once, sorted by name; of rivals, only one of this project's.
+
+    Args:
+        manager: Gets the reports about what was refused.
+        named: Offers, each under the name that it may not share.
+    """
+    by_name: dict[str, list[Offer]] = {}
+    for name, offer in named:
+        by_name.setdefault(name, []).append(offer)
+    kept = {}
+    for name, rivals in sorted(by_name.items()):
+        own = [offer for offer in rivals if is_first_party(offer.provenance)]
+        winner = rivals[0] if len(rivals) == 1 else own[0] if len(own) == 1 else None
+        if winner is not None:
+            kept[name] = winner
+        owners = ", ".join(sorted({owner_of(offer.provenance) for offer in rivals}))
         for offer in rivals:
-            text = f"its secret scheme {scheme!r} is reserved or offered twice"
-            manager.report(offer.provenance.plugin, offer.provenance, text)
-    return tuple(kept)
+            if offer is not winner:
+                text = f"the {name} is offered more than once, by {owners}"
+                manager.report(offer.provenance.plugin, offer.provenance, text)
+    return kept
+
+
+def owner_of(provenance: Provenance) -> str:
+    """Return whom an offer is by: a distribution, or the name of a plugin that a host gave."""
+    return provenance.distribution or provenance.plugin
+
+
+def is_first_party(provenance: Provenance) -> bool:
+    """Tell whether this project itself publishes what made an offer."""
+    return provenance.distribution in FIRST_PARTY
 
 
 def _labels(
@@ -132,5 +247,4 @@ def _labels(
     offers: Sequence[Offer],
     label: Callable[[Any], str] = lambda item: str(item.name),
 ) -> list[str]:
-    owner = [o.provenance.distribution or o.provenance.plugin for o in offers]
-    return [f"{kind} {who}/{label(o.item)}" for who, o in zip(owner, offers, strict=True)]
+    return [f"{kind} {owner_of(offer.provenance)}/{label(offer.item)}" for offer in offers]

@@ -1,4 +1,4 @@
-"""The structural difference of two argument objects, secrets masked, bounded."""
+"""The structural difference of two JSON values, secrets masked, bounded."""
 
 from __future__ import annotations
 

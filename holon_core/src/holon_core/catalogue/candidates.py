@@ -1,0 +1,221 @@
+"""Checking what sources define: types, ids, lanes, schemas; then digest and stored form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from holon_core.catalogue.codec import descriptor_json
+from holon_core.errors import JsonRefused
+from holon_core.ids import id_problem
+from holon_core.plugins.faults import kind_of, told
+from holon_core.records.finding import Finding, has_errors
+from holon_core.records.tool import (
+    Dependency,
+    Limits,
+    Provenance,
+    RuntimeToolDescriptor,
+    SecretSlot,
+)
+from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture, Severity
+from holon_core.wire.canonical import canonical, digest
+from holon_core.wire.schema_check import SchemaReport, check_schema
+
+if TYPE_CHECKING:
+    from holon_core.records.lane import CapabilityLane
+
+DEFINITION_DOMAIN = "holon-definition/1"
+MAX_DEFINITION_BYTES = 1024 * 1024
+_UNSET_OUTPUT_BYTES = Limits().max_output_bytes
+_TEXTS = ("id", "lane", "version", "name", "title", "description", "executor_ref")
+_TEXT_TUPLES = ("examples", "risk_hints", "projections")
+_WORDS = {"posture": Posture, "approval": ApprovalRequirement}
+_RECORDS: Mapping[str, type[Any]] = {"dependencies": Dependency, "secret_slots": SecretSlot}
+
+
+@frozen(kw_only=True)
+class Candidate:
+    """A definition as it was looked at.
+
+    ``label`` is its id, or its position where it has none of use; ``tool`` and ``body``, its
+    stored form, are there unless a finding is an error.
+    """
+
+    label: str
+    tool: RuntimeToolDescriptor | None = None
+    body: bytes = b""
+    findings: tuple[Finding, ...] = ()
+
+
+class Candidates:
+    """Judges the definitions of one source.
+
+    Args:
+        source: The source id; every id of it begins with it.
+        lanes: The lanes that are here, by kind.
+        limits: For tools that state none.
+        origin: Where the entries come from.
+        provenance: Who provides them.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        lanes: Mapping[str, CapabilityLane],
+        limits: Limits,
+        origin: Origin,
+        provenance: Provenance,
+    ) -> None:
+        self._source = source
+        self._lanes = lanes
+        self._limits = limits
+        self._origin = origin
+        self._provenance = provenance
+        self._schemas: dict[tuple[str, bytes], SchemaReport] = {}
+
+    def judge(self, position: int, given: Any) -> Candidate:
+        """Judge one definition, whatever it is; never raises on account of it.
+
+        Raises:
+            KeyboardInterrupt: Somebody ends the program meanwhile.
+        """
+        try:
+            return self._judge(position, given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            text = f"reading the definition raised {told(error)}"
+            return _refused(f"#{position}", Finding(code="record_invalid", message=text))
+
+    def _judge(self, position: int, given: Any) -> Candidate:
+        if type(given) is not RuntimeToolDescriptor:
+            text = f"{kind_of(given)} where a RuntimeToolDescriptor is wanted"
+            return _refused(f"#{position}", Finding(code="record_invalid", message=text))
+        wrong = _wrong_types(given)
+        if wrong:
+            return _refused(f"#{position}", *wrong)
+        problem = self._id_problem(given.id)
+        if problem is not None:
+            return _refused(f"#{position}", problem)
+        findings = [*self._of_lane(given)]
+        inputs = self._schema(given.input_schema, "input")
+        findings += inputs.findings
+        if given.output_schema is not None:
+            findings += self._schema(given.output_schema, "output").findings
+        if has_errors(findings):
+            return _refused(given.id, *findings)
+        assert isinstance(inputs.schema, dict), "an input schema of another form is an error"
+        return self._accepted(given, inputs.schema, findings)
+
+    def _accepted(
+        self, given: RuntimeToolDescriptor, schema: dict[str, Any], findings: list[Finding]
+    ) -> Candidate:
+        tool = evolve(
+            given,
+            input_schema=schema,
+            limits=self._limited(given.limits),
+            origin=self._origin,
+            provenance=self._provenance,
+        )
+        try:
+            tool = tool.with_digest(digest(tool.definition(), domain=DEFINITION_DOMAIN))
+            body = json.dumps(descriptor_json(tool), ensure_ascii=False).encode()
+        except JsonRefused as error:
+            fault = Finding(code="record_invalid", message=error.message, path=error.path)
+            return _refused(given.id, *findings, fault)
+        if len(body) > MAX_DEFINITION_BYTES:
+            text = f"the definition has more than {MAX_DEFINITION_BYTES} bytes"
+            return _refused(given.id, *findings, Finding(code="record_invalid", message=text))
+        return Candidate(label=given.id, tool=tool, body=body, findings=tuple(findings))
+
+    def _limited(self, limits: Limits) -> Limits:
+        # A definition cannot say that it states no output limit: the default of the record is it.
+        if limits.max_output_bytes == _UNSET_OUTPUT_BYTES:
+            limits = evolve(limits, max_output_bytes=self._limits.max_output_bytes)
+        if limits.timeout_s is None:
+            limits = evolve(limits, timeout_s=self._limits.timeout_s)
+        return limits
+
+    def _id_problem(self, tool_id: str) -> Finding | None:
+        problem = id_problem(tool_id)
+        if problem is not None:
+            return Finding(code="invalid_id", message=problem, path="/id")
+        if tool_id.partition("/")[0] != self._source:
+            text = f"{tool_id} is not of the source {self._source}"
+            return Finding(code="reserved_id", message=text, path="/id")
+        return None
+
+    def _of_lane(self, tool: RuntimeToolDescriptor) -> list[Finding]:
+        lane = self._lanes.get(tool.lane)
+        if lane is None:
+            # It stays in the catalogue, blocked, and says what to install.
+            text = f"no lane of kind {tool.lane} is installed; the tool is blocked"
+            return [_finding("unresolved_ref", text, "/lane", severity=Severity.WARNING)]
+        if tool.posture not in lane.postures:
+            text = f"the lane {tool.lane} does not run under {tool.posture}"
+            return [_finding("record_invalid", text, "/posture")]
+        return []
+
+    def _schema(self, schema: Any, role: Any) -> SchemaReport:
+        # A catalogue repeats its schemas: each is checked once.
+        try:
+            key = (role, canonical(schema))
+        except JsonRefused as error:
+            fault = Finding(code="schema_invalid", message=str(error), path=error.path)
+            return SchemaReport(schema=False, findings=(fault,))
+        known = self._schemas.get(key)
+        if known is None:
+            known = self._schemas[key] = check_schema(schema, role=role)
+        return known
+
+
+def _refused(label: str, *findings: Finding) -> Candidate:
+    return Candidate(label=label, findings=findings)
+
+
+def _finding(code: str, message: str, path: str, *, severity: Severity = Severity.ERROR) -> Finding:
+    return Finding(code=code, message=message, path=path, severity=severity)
+
+
+def _wrong_types(tool: Any) -> list[Finding]:
+    """Name the fields of a descriptor that hold something else than they say."""
+    wrong = [name for name in _TEXTS if type(getattr(tool, name)) is not str]
+    wrong += [name for name in _TEXT_TUPLES if not _is_tuple_of(str, getattr(tool, name))]
+    wrong += [name for name, kind in _WORDS.items() if type(getattr(tool, name)) is not kind]
+    wrong += [
+        name for name, kind in _RECORDS.items() if not _is_tuple_of(kind, getattr(tool, name))
+    ]
+    wrong += ["idempotent"] if type(tool.idempotent) is not bool else []
+    effects = tool.effects
+    if type(effects) is not frozenset or not effects or {type(e) for e in effects} != {Effect}:
+        wrong.append("effects")
+    if not _good_limits(tool.limits):
+        wrong.append("limits")
+    return [
+        _finding("record_invalid", f"{name} is of the wrong type", f"/{name}") for name in wrong
+    ]
+
+
+def _is_tuple_of(kind: type[Any], value: Any) -> bool:
+    if type(value) is not tuple or any(type(item) is not kind for item in value):
+        return False
+    return kind is str or all(type(text) is str for item in value for text in _fields(item))
+
+
+def _fields(item: Dependency | SecretSlot) -> tuple[Any, Any, Any]:
+    if type(item) is Dependency:
+        return item.kind, item.name, item.version
+    assert isinstance(item, SecretSlot)
+    return item.name, item.ref, item.purpose
+
+
+def _good_limits(limits: Any) -> bool:
+    return (
+        type(limits) is Limits
+        and type(limits.timeout_s) in (int, float, type(None))
+        and type(limits.max_output_bytes) is int
+    )

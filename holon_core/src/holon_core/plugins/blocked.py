@@ -1,0 +1,55 @@
+"""Why a tool of the catalogue can't run here: which lane or distribution is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from holon_core.records.failure import failure
+from holon_core.records.words import LaneKind, Origin
+
+if TYPE_CHECKING:
+    from holon_core.plugins.lanes import Joined
+    from holon_core.records.failure import StructuredFailure
+    from holon_core.records.tool import RuntimeToolDescriptor
+
+# Which distribution brings a reserved kind; the others are named by what defines their tools.
+PROVIDERS = {
+    LaneKind.ELEGY.value: "holon-elegy",
+    LaneKind.PLUGIN_PACKAGE.value: "holon-plugin-packages",
+    LaneKind.MCP.value: "holon-mcp",
+    LaneKind.SCRIPT_ARTIFACT.value: "holon-script-tools",
+    LaneKind.RUST_CODE_TOOL.value: "holon-rust-tools",
+    LaneKind.ADAPTER.value: "holon-adapters",
+}
+
+
+def blocker(
+    joined: Joined, active: frozenset[str]
+) -> Callable[[RuntimeToolDescriptor], StructuredFailure | None]:
+    """Return what says of a stored tool why it can't run here; ``None`` where it can.
+
+    Args:
+        joined: The lanes of this runtime.
+        active: Distributions that have an active plugin.
+    """
+
+    def why(tool: RuntimeToolDescriptor) -> StructuredFailure | None:
+        if tool.lane in joined.refused:
+            return failure("host_unsupported", joined.refused[tool.lane], lane=tool.lane)
+        provider = PROVIDERS.get(tool.lane, tool.provenance.distribution)
+        if tool.lane not in joined.lanes:
+            what = f"install {provider}" if provider else "install the distribution that brings it"
+            text = f"the lane {tool.lane} is not active here; {what}, or see the list of plugins"
+            return failure(
+                "dependency_missing", text, lane=tool.lane, distribution=provider or None
+            )
+        if tool.id.partition("/")[0] in joined.executors:
+            return None
+        brought_by = tool.provenance.distribution
+        if tool.origin is Origin.IMPORTED_STATE or not brought_by or brought_by in active:
+            return failure("unsupported_capability", "nothing on this host executes it")
+        text = f"{brought_by} is not active here; install it, or see the list of plugins"
+        return failure("dependency_missing", text, distribution=brought_by)
+
+    return why

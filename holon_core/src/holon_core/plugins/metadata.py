@@ -1,0 +1,108 @@
+"""What installed distributions say of themselves: entry points, name, version, requirements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holon_core.plugins.faults import told
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+GROUP = "holon"
+_SECTION = re.compile(rf"^\s*\[\s*{GROUP}\s*\]\s*$", re.MULTILINE)
+_SEPARATORS = re.compile(r"[-_.]+")
+
+
+@frozen(kw_only=True)
+class Point:
+    """One entry point of the group: a plugin's name, and where its object is."""
+
+    name: str
+    value: str
+
+
+@frozen(kw_only=True)
+class Installed:
+    """One installed distribution that offers plugins; ``problem`` says why it can't be read."""
+
+    name: str
+    version: str = ""
+    requires: tuple[str, ...] = ()
+    points: tuple[Point, ...] = ()
+    problem: str = ""
+
+
+def installed() -> list[Installed]:
+    """Return the distributions that offer plugins, by name; no code of theirs is run.
+
+    The first of a name on the import path counts, as it does for an import. Only the metadata
+    of those that have the group is read: parsing all that is installed would cost more than
+    loading the plugins.
+    """
+    from importlib.metadata import distributions
+
+    found: dict[str, Installed] = {}
+    for distribution in distributions():
+        for each in _read(distribution):
+            found.setdefault(each.name, each)
+    return sorted(found.values(), key=lambda each: each.name)
+
+
+def normal(name: str) -> str:
+    """Return a distribution's name in its normal form, as in PEP 503."""
+    return _SEPARATORS.sub("-", name).lower()
+
+
+def _read(distribution: Distribution) -> Iterator[Installed]:
+    try:
+        text = distribution.read_text("entry_points.txt") or ""
+        if not _SECTION.search(text):
+            return
+        # The rest of it is the description, which may be long.
+        fields = _fields(distribution.read_text("METADATA") or "")
+        name = normal("".join(fields.get("name", ())))
+        if _is_first(distribution, name):
+            yield Installed(
+                name=name,
+                version="".join(fields.get("version", ())),
+                requires=tuple(fields.get("requires-dist", ())),
+                points=tuple(_points(text)),
+            )
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        folder = str(getattr(distribution, "_path", "")).replace("\\", "/").rpartition("/")[2]
+        text = f"its metadata cannot be read: {told(error)}"
+        yield Installed(name=normal(folder.partition("-")[0]), problem=text)
+
+
+def _is_first(distribution: Distribution, name: str) -> bool:
+    from importlib.metadata import Distribution
+
+    first = Distribution.from_name(name)
+    return first.locate_file("") == distribution.locate_file("")
+
+
+def _fields(metadata: str) -> dict[str, list[str]]:
+    """Read the head of a METADATA file: fields by lower-case name, folded lines joined."""
+    head = metadata.replace("\r\n", "\n").partition("\n\n")[0]
+    fields: dict[str, list[str]] = {}
+    for line in re.sub(r"\n[ \t]+", " ", head).split("\n"):
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip().lower(), []).append(value.strip())
+    return fields
+
+
+def _points(text: str) -> Iterator[Point]:
+    inside = False
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            inside = _SECTION.match(line) is not None
+        elif inside and line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            yield Point(name=name.strip(), value=value.strip())
