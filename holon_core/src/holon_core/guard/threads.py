@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -63,7 +62,7 @@ class Threads:
 
                 self._loop = asyncio.new_event_loop()
                 self._loop_thread = threading.Thread(
-                    target=self._loop.run_forever, name="holon-loop", daemon=True
+                    target=_run, args=(self._loop,), name="holon-loop", daemon=True
                 )
                 self._loop_thread.start()
             return self._loop
@@ -129,17 +128,19 @@ def _work_into(future: Future[T], work: Callable[[], T]) -> None:
 def _end_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> list[str]:
     """Cancel what runs on the loop, so that whoever waits for it gets an answer; then stop it."""
     import asyncio
-    from concurrent.futures import TimeoutError as FutureTimeout
 
     drained = asyncio.run_coroutine_threadsafe(_drain(), loop)
-    with contextlib.suppress(FutureTimeout):
-        drained.result(JOIN_S)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(JOIN_S)
-    if thread.is_alive():
-        return [thread.name]
-    loop.close()
-    return []
+    # However late: a tool that blocks the loop now is answered when it lets go of it.
+    drained.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
+    thread.join(2 * JOIN_S)
+    return [thread.name] if thread.is_alive() else []
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 async def _drain() -> None:
