@@ -124,7 +124,7 @@ def check(_: list[str]) -> int:
         ("lint", lambda: tool("ruff", "check", ".")),
         ("types", lambda: tool("mypy")),
         ("import contracts", lambda: run([VENV / "bin" / "lint-imports", "--no-logo"])),
-        ("docs", lambda: docs([])),
+        ("docs", lambda: docs(["--check"])),
         ("distributions", compare_distributions),
     ]
     failed = []
@@ -136,13 +136,14 @@ def check(_: list[str]) -> int:
     return 1 if failed else 0
 
 
-def docs(_: list[str]) -> int:
-    """Compare what the manual holds of the code, and build it; a warning is an error."""
+def docs(arguments: list[str]) -> int:
+    """Write what the manual holds of the code (or compare it), and build it; a warning fails."""
     if setup():
         return 1
     out = ROOT / "docs" / "_build"
     sphinx = ("-qW", "--keep-going", "-b", "html", "-d", out / "doctrees")
-    return run([PYTHON, "tools/docs.py", "--check"]) | tool("sphinx", *sphinx, "docs", out / "html")
+    written = run([PYTHON, "tools/docs.py", *arguments])
+    return written | tool("sphinx", *sphinx, "docs", out / "html")
 
 
 def compare_distributions() -> int:
@@ -210,7 +211,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "crash": (crash, "run the long crash campaign"),
     "bench": (bench, "run one benchmark by NAME, or all"),
     "coverage": (coverage, "run the suite with branch coverage and hold its floors"),
-    "docs": (docs, "build the manual into docs/_build/html"),
+    "docs": (docs, "write the generated parts of the manual, build it into docs/_build/html"),
     "distributions": (distributions, "write each pyproject.toml from tools/distributions.toml"),
     "new-distribution": (new_distribution, "add a lane: NAME and, if wished, --description TEXT"),
     "wheels": (wheels, "build all wheels into dist/"),

@@ -1,7 +1,7 @@
 """The generated parts of the manual: written from the code, and compared with it.
 
-A page marks each part by a pair of comments; ``python tools/docs.py`` writes what belongs between
-them, ``--check`` names the pages where something else stands.
+A page marks each part by a pair of comments; this script (``./dev docs``) writes what belongs
+between them, and with ``--check`` names the pages where something else stands.
 """
 
 from __future__ import annotations
@@ -376,7 +376,7 @@ def main(arguments: list[str]) -> int:
     changed = outdated()
     if "--check" in arguments:
         for path in changed:
-            print(f"{path.relative_to(ROOT)} is not what the code says; run python tools/docs.py")
+            print(f"{path.relative_to(ROOT)} is not what the code says; run ./dev docs")
         return 1 if changed else 0
     texts = wanted()
     for path in changed:
