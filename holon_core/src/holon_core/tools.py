@@ -53,7 +53,15 @@ class Tools:
         return self.sources()
 
     def list(self, *, after: str = "", limit: int = 50) -> tuple[RuntimeToolDescriptor, ...]:
-        """Return tools by id, after a given id; at most 1,000."""
+        """Return tools by id.
+
+        Args:
+            after: The last id of the page before; empty begins.
+            limit: How many at most, 1 to 1,000.
+
+        Raises:
+            Misuse: ``limit`` is out of bounds.
+        """
         if not 0 < limit <= 1000:
             raise Misuse("limit is 1 to 1000")
         return Listing(entry.tool for entry in self._catalogue.page(after=after, limit=limit))

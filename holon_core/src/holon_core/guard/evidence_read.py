@@ -69,6 +69,11 @@ class Evidence:
     ) -> tuple[EvidenceRecord, ...]:
         """Return records as ``list`` does, each marked by a verification of the whole chain.
 
+        Args:
+            workspace: Whose chain.
+            after: The last position seen; 0 begins.
+            limit: How many at most, 1 to 1000.
+
         The first record that does not fit, and all after it, are ``verified=False``; what they
         hold can still be read.
         """
@@ -101,7 +106,16 @@ class Evidence:
         head: EvidenceHead | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Verification:
-        """Verify a chain, also beside live writers; see ``verify.verify_chain``."""
+        """Verify a chain from its beginning, also beside live writers.
+
+        Args:
+            workspace: Whose chain.
+            head: A head that was kept elsewhere; without one the chain can only be consistent.
+            progress: Told how many records were verified.
+
+        Returns:
+            Whether the chain fits itself and the head, and the first position that does not.
+        """
         return verify.verify_chain(self._store, chain_of(workspace), head=head, progress=progress)
 
     def erase(

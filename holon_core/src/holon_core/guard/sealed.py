@@ -109,15 +109,37 @@ class SealedCall:
     def progress(
         self, stage: str, done: int = 0, total: int | None = None, message: str = ""
     ) -> None:
-        """Report how far the work is; cheap, and nothing where nobody listens."""
+        """Report how far the work is; cheap, and nothing where nobody listens.
+
+        Args:
+            stage: What is being done.
+            done: How much of it, in units of the tool's own.
+            total: How much there is; ``None`` where that is not known.
+            message: For people; secrets are taken out.
+        """
         self._services.report_progress(self.call_id, stage, done, total, message)
 
     def draft(self, source: str, data: Mapping[str, Any]) -> None:
-        """Keep something as evidence, marked as coming from ``source`` of this tool."""
+        """Keep something as evidence of this call.
+
+        Args:
+            source: Under which name it is kept, apart from the host's own fields.
+            data: JSON; redacted, and cut beyond 16 KiB. At most 100 drafts of a call are kept.
+        """
         self._drafts.append(ExecutorEvidenceDraft(source=source, data=data))
 
     def artifact(self, data: bytes) -> str:
-        """Store a file that the call made; return its SHA-256, by which it can be read."""
+        """Store a file that the call made.
+
+        Args:
+            data: Up to 64 MiB.
+
+        Returns:
+            Its SHA-256 in hexadecimal, by which it is stored.
+
+        Raises:
+            Misuse: It is larger.
+        """
         return self._services.put_blob(data)
 
     def run_process(

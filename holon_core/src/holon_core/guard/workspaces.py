@@ -105,7 +105,15 @@ class Workspaces:
         return found
 
     def list(self, *, after: str = "", limit: int = 50) -> tuple[Workspace, ...]:
-        """Return workspaces by id, after a given id; at most 1,000."""
+        """Return workspaces by id.
+
+        Args:
+            after: The last id of the page before; empty begins.
+            limit: How many at most, 1 to 1,000.
+
+        Raises:
+            Misuse: ``limit`` is out of bounds.
+        """
         if not 0 < limit <= 1000:
             raise Misuse("limit is 1 to 1000")
         rows = self._store.read(
@@ -124,7 +132,12 @@ class Workspaces:
         return max(holding, key=lambda w: len(w.root_path), default=None)
 
     def usable(self, workspace_id: str, principal: str) -> Workspace | None:
-        """Return a workspace if it exists and a principal may use it."""
+        """Return a workspace if it exists and a principal may use it.
+
+        Args:
+            workspace_id: Its id.
+            principal: Who asks; a workspace without principals of its own is everybody's.
+        """
         found = self.find(workspace_id)
         if found is None or (found.principals and principal not in found.principals):
             return None

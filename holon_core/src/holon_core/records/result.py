@@ -37,7 +37,11 @@ class ToolResult:
     self_approved: bool = field(default=False)
 
     def raise_for_failure(self) -> ToolResult:
-        """Return self, or raise ``CallFailed`` where the call did not complete."""
+        """Return the result itself where the call completed.
+
+        Raises:
+            CallFailed: It did not; the exception carries the failure.
+        """
         if self.failure is not None:
             raise CallFailed(self.failure, self.call_id)
         return self
