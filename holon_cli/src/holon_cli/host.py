@@ -50,13 +50,21 @@ def opened(setup: Setup) -> Iterator[Host]:
     actor = setup.actor or os_user()
     tools = [] if setup.tools is None else load_tools(setup.tools)
     with Runtime.open(setup.root or None, app=APP, tools=tools, operator=actor) as runtime:
-        session = runtime.session(
-            principal=actor,
-            workspace=_workspace(runtime, setup.workspace),
-            role=setup.role,
-            profile=setup.profile,
-        )
-        yield Host(runtime, session.caller)
+        yield Host(runtime, caller_of(runtime, setup, actor))
+
+
+def caller_of(runtime: Runtime, setup: Setup, actor: str) -> CallerContext:
+    """Return the caller that the options describe.
+
+    Raises:
+        Refused: The workspace is not there.
+    """
+    return runtime.session(
+        principal=actor,
+        workspace=_workspace(runtime, setup.workspace),
+        role=setup.role,
+        profile=setup.profile,
+    ).caller
 
 
 def os_user() -> str:

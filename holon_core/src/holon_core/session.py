@@ -27,8 +27,16 @@ class Session:
     A refusal or failure of a call is a value, ``ToolResult``; exceptions are for misuse.
     """
 
-    def __init__(self, guard: Guard, caller: CallerContext, is_open: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        caller: CallerContext,
+        is_open: Callable[[], bool],
+        *,
+        begun: Callable[[Attempt], None] | None = None,
+    ) -> None:
         self._guard = guard
+        self._begun = begun
         self._is_open = is_open
         self.caller = caller
 
@@ -201,7 +209,12 @@ class Session:
             self.caller.principal,
             self.caller.workspace,
         )
-        return release_attempt(self._guard, held, allowed=mine, caller=self.caller, call_id=call_id)
+        attempt, refused = release_attempt(
+            self._guard, held, allowed=mine, caller=self.caller, call_id=call_id
+        )
+        if self._begun is not None:
+            self._begun(attempt)
+        return attempt, refused
 
     def _attempt(
         self,
@@ -216,7 +229,10 @@ class Session:
         if key is not None:
             check_fits(key, "an idempotency key")
         raw = {} if arguments is None else arguments
-        return Attempt(tool, raw, self.caller, mode=mode, pin=definition, key=key)
+        attempt = Attempt(tool, raw, self.caller, mode=mode, pin=definition, key=key)
+        if self._begun is not None:
+            self._begun(attempt)
+        return attempt
 
     def _check_open(self) -> None:
         if not self._is_open():

@@ -19,6 +19,7 @@ from holon_core.records.words import ApprovalState, Effect, HeldState
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from holon_core.cancel import CancelToken
     from holon_core.guard.guard import Guard
     from holon_core.records.approval_view import ApprovalView
     from holon_core.records.result import ToolResult
@@ -300,12 +301,15 @@ class Approvals:
         self._guard.pump.notify()
         return answer
 
-    def wait(self, approval_or_call: str, *, timeout_s: float) -> ApprovalRecord:
+    def wait(
+        self, approval_or_call: str, *, timeout_s: float, cancel: CancelToken | None = None
+    ) -> ApprovalRecord:
         """Wait until an approval is decided, by whichever process.
 
         Args:
             approval_or_call: Id of the approval or of a call held for it.
             timeout_s: 0 to 86,400; the approval as it is then is returned.
+            cancel: Ends the waiting early, as the end of the time does.
         """
         import time
 
@@ -315,6 +319,8 @@ class Approvals:
         while True:
             approval = self.read(approval_or_call)
             left = deadline - time.monotonic()
+            if cancel is not None and cancel.cancelled:
+                return approval
             if approval.state is not ApprovalState.PENDING or left <= 0:
                 return approval
             if self._now() >= approval.expires_at_unix_seconds:

@@ -82,6 +82,15 @@ class Attempt:
         self.call_id = held.call_id if held is not None and mode == "release" else new_id("c")
         self.seqs: list[int] = []
 
+    def cancel_by(self, token: CancelToken) -> None:
+        """Let a token that the caller holds end what runs for this call."""
+        self._cancel = token
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller no longer wants it."""
+        return self._cancel is not None and self._cancel.cancelled
+
     @property
     def cancel(self) -> CancelToken:
         """The token that ends what runs for this call; made when first asked for."""

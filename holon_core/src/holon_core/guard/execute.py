@@ -10,6 +10,8 @@ from holon_core.records.failure import failure
 from holon_core.records.outcome import ExecutorFailure, ExecutorOutcome, ExecutorStatus
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from holon_core.guard.guard import Guard
     from holon_core.guard.sealed import SealedCall
     from holon_core.records.failure import StructuredFailure
@@ -50,6 +52,8 @@ def fetch_secrets(guard: Guard, call: SealedCall) -> ExecutorOutcome | None:
 
 def run(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     """Run a call's tool to its end, from a thread that may block."""
+    if call._attempt.cancelled:
+        return failed(failure("cancelled"), started=False)
     if call.tool.secret_slots:
         problem = fetch_secrets(guard, call)
         if problem is not None:
@@ -99,16 +103,23 @@ def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     limit = call.limits.timeout_s
     blocked_loop = limit is None and _in_running_loop()
     future = guard.threads.run_on_loop(run_async_tool(call, limit))
+    forget = call.cancel.subscribe(lambda: _stop(future))
     try:
         return uninterrupted(future.result(LOOP_LIMIT_S if blocked_loop else None))
     except Late:
         future.cancel()
         return failed(failure("event_loop_blocked"))
     except Cancelled:
-        return cancelled("the runtime was closed")
+        return cancelled("" if call.cancel.cancelled else "the runtime was closed")
     except KeyboardInterrupt:
         future.cancel()
         raise
+    finally:
+        forget()
+
+
+def _stop(future: Future[Any]) -> None:
+    future.cancel()
 
 
 def _in_running_loop() -> bool:

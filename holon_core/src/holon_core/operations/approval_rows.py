@@ -136,7 +136,8 @@ def wait(door: Door, given: Params) -> Any:
     approvals = door.runtime.approvals
     if not _visible(door, approvals.read(given["id"])):
         raise not_allowed("a caller waits for its own approvals")
-    return to_json(approvals.wait(given["id"], timeout_s=given["timeout_s"]))
+    waited = approvals.wait(given["id"], timeout_s=given["timeout_s"], cancel=door.cancel)
+    return to_json(waited)
 
 
 def _visible(door: Door, approval: ApprovalRecord) -> bool:

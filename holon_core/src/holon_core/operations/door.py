@@ -12,6 +12,7 @@ from holon_core.records.failure import failure
 from holon_core.records.words import Authority
 
 if TYPE_CHECKING:
+    from holon_core.cancel import CancelToken
     from holon_core.records.caller import CallerContext
     from holon_core.runtime import Runtime
     from holon_core.session import Session
@@ -21,11 +22,15 @@ Params = Mapping[str, Any]
 
 @frozen(kw_only=True)
 class Door:
-    """One request's way into a runtime; the caller comes from the host, never from the request."""
+    """One request's way into a runtime; the caller comes from the host, never from the request.
+
+    ``cancel`` is raised where whoever asked no longer wants the answer.
+    """
 
     runtime: Runtime
     session: Session
     authorities: frozenset[Authority]
+    cancel: CancelToken | None = None
 
     @property
     def caller(self) -> CallerContext:
