@@ -135,7 +135,7 @@ def _name(plugin: object) -> str:
     if not isinstance(name, str):
         kind = type(plugin)
         name = f"{kind.__module__}.{kind.__qualname__}"
-    return _UNUSABLE.sub("-", name).strip(".-_")[:100] or "plugin"
+    return _UNUSABLE.sub("-", name)[-100:].strip(".-_") or "plugin"
 
 
 def _own_distribution(plugin: object) -> str:
