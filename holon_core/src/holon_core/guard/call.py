@@ -236,13 +236,15 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
     # Without an approval the record is known before the lock is taken.
     ready = None if asks else _accepted(guard, attempt)
     full = attempt.entry.beyond_reads
+    alone = attempt.mode == "call" and not asks and attempt.key is None
+    alone = alone and attempt.caller.run is None
 
     def work(tables: Tables) -> SealedCall | ToolResult:
         attempt.seqs.clear()
         return _in_transaction(guard, attempt, tables, ready)
 
     try:
-        answer = guard.store.transact(work, wait=wait, full=full)
+        answer = guard.store.transact(work, wait=wait, full=full, single=alone)
     except _NeedsPreview:
         attempt.preview = make_preview(guard, attempt)
         return _admit(guard, attempt, wait=wait)

@@ -63,7 +63,8 @@ def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: boo
         return _close_in(attempt, tables, draft, checked, returned=returned)
 
     try:
-        seq = guard.store.transact(work, wait=wait)
+        alone = attempt.key is None and not returned
+        seq = guard.store.transact(work, wait=wait, single=alone)
     except StoreError as error:
         return _not_closed(attempt, checked, error.message)
     except NotOpen:

@@ -97,7 +97,7 @@ def record_refusal(
     """Record an attempt that did not run, and answer it."""
     draft = refusal_draft(guard, attempt, problem, "refused")
     try:
-        attempt.seqs.append(guard.store.transact(draft.append, wait=wait))
+        attempt.seqs.append(guard.store.transact(draft.append, wait=wait, single=True))
     except StoreError as error:
         return unrecorded(attempt, error, problem)
     guard.pump.notify()

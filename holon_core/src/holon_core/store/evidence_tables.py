@@ -15,6 +15,7 @@ LINK_DOMAIN = "holon-evidence-link/1\0"
 CHAIN_SHIFT = 40
 MAX_SEQ = (1 << CHAIN_SHIFT) - 1
 _NO_CHAIN = 1 << 22
+APPEND = "insert into appending values(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 COLUMNS = "seq, call, kind, at, body, hash, payload"
 
 # Number, position, hash and catalogue revision of a chain's head.
@@ -124,6 +125,7 @@ class EvidenceTables:
             NotOpen: The call to be closed is not open any more; nothing is appended.
         """
         head = self._heads.get(chain) or self._load_head(chain)
+        closed = _line(closes.call, closes.seq, closes.runtime) if closes is not None else ""
         while True:
             number, seq, previous, rev = head
             if revision is not None and rev != revision:
@@ -132,41 +134,17 @@ class EvidenceTables:
                     raise CatalogueMoved
                 continue
             new = link(previous, seq + 1, content_hash)
-            place = (seq + 1, new, at), ("h:" + chain, previous, rev)
-            if closes is not None:
-                moved = self._close(closes, *place)
-            elif opens:
-                moved = self._sql(
-                    "update live set seq=?, hash=?, at=?, open=open||?"
-                    " where key=? and hash=? and rev=?",
-                    (*place[0], _line(call, seq + 1, opens), *place[1]),
-                )
-            else:
-                moved = self._sql(
-                    "update live set seq=?, hash=?, at=? where key=? and hash=? and rev=?",
-                    (*place[0], *place[1]),
-                )
-            if moved.rowcount == 1:
-                break
-            before, head = head, self._load_head(chain)
-            if head == before:
-                raise NotOpen
-        self._heads[chain] = (number, seq + 1, new, rev)
-        self._sql(
-            "insert into evidence values(?,?,?,?,?,?,?)",
-            (number << CHAIN_SHIFT | seq + 1, call, kind, at, body, new, payload),
-        )
-        return seq + 1
-
-    def _close(
-        self, closes: OpenCall, new: tuple[int, str, int], old: tuple[str, str, int]
-    ) -> sqlite3.Cursor:
-        text = _line(closes.call, closes.seq, closes.runtime)
-        return self._sql(
-            "update live set seq=?, hash=?, at=?, open=replace(open, ?, '')"
-            " where key=? and hash=? and rev=? and instr(open, ?)>0",
-            (*new, text, *old, text),
-        )
+            row = ("h:" + chain, previous, rev, seq + 1, number << CHAIN_SHIFT | seq + 1)
+            opened = _line(call, seq + 1, opens) if opens else ""
+            try:
+                self._sql(APPEND, (*row, call, kind, at, body, new, payload, opened, closed))
+            except sqlite3.IntegrityError:
+                before, head = head, self._load_head(chain)
+                if head == before:
+                    raise NotOpen from None
+                continue
+            self._heads[chain] = (number, seq + 1, new, rev)
+            return seq + 1
 
     def _load_head(self, chain: str) -> _Head:
         key = "h:" + chain

@@ -21,6 +21,20 @@ V1 = (
     """create table evidence(
         seq integer primary key, call text not null, kind text not null, at integer not null,
         body blob not null, hash text not null, payload blob)""",
+    # Appending is one statement, and so its own transaction where nothing else belongs to it:
+    # the head moves only from where the writer saw it, its open calls with it, then the record.
+    """create view appending as select '' as head, '' as previous, 0 as rev, 0 as at_seq,
+        0 as seq, '' as call, '' as kind, 0 as at, x'' as body, '' as hash, x'' as payload,
+        '' as opens, '' as closes""",
+    """create trigger append instead of insert on appending begin
+        update live set seq=new.at_seq, hash=new.hash, at=new.at,
+            open=replace(open, new.closes, '')||new.opens
+            where key=new.head and hash=new.previous and rev=new.rev
+            and (new.closes='' or instr(open, new.closes)>0);
+        select raise(abort, 'head moved') where changes()=0;
+        insert into evidence
+            values(new.seq, new.call, new.kind, new.at, new.body, new.hash, new.payload);
+        end""",
     """create table evidence_calls(
         call text not null, seq integer not null, primary key(call, seq)) without rowid""",
     """create table cursors(

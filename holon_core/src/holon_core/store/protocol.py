@@ -26,13 +26,22 @@ class Store(Protocol):
 
     path: Path | None
 
-    def transact(self, work: Callable[[Tables], T], *, wait: bool = True, full: bool = False) -> T:
+    def transact(
+        self,
+        work: Callable[[Tables], T],
+        *,
+        wait: bool = True,
+        full: bool = False,
+        single: bool = False,
+    ) -> T:
         """Run ``work`` in one transaction and commit it, all or nothing.
 
         Args:
             work: Called with the tables; may be called again where the store was busy.
             wait: Wait up to 5 s for other writers; otherwise raise ``StoreBusy`` at once.
             full: Flush to the disk before returning (survives a power failure).
+            single: ``work`` is one append and nothing else: one statement, which is its own
+                transaction.
 
         Raises:
             Misuse: Called inside another change of the same thread.

@@ -59,7 +59,14 @@ class SqliteStore:
         self._tables = Tables(self._writer)
         self._view = Tables(self._reader)
 
-    def transact(self, work: Callable[[Tables], T], *, wait: bool = True, full: bool = False) -> T:
+    def transact(
+        self,
+        work: Callable[[Tables], T],
+        *,
+        wait: bool = True,
+        full: bool = False,
+        single: bool = False,
+    ) -> T:
         """Run ``work`` in one transaction; see ``Store.transact``."""
         if os.getpid() != self._pid:
             self._check_process()
@@ -76,16 +83,28 @@ class SqliteStore:
             self._check_open()
             if self._writer.in_transaction:
                 raise Misuse("a transaction inside another of the same thread; join them")
-            return self._until_free(work, wait=wait, full=full, started=started)
+            return self._until_free(
+                self._alone if single else self._attempt,
+                work,
+                wait=wait,
+                full=full,
+                started=started,
+            )
         finally:
             lock.release()
 
     def _until_free(
-        self, work: Callable[[Tables], T], *, wait: bool, full: bool, started: float
+        self,
+        attempt: Callable[[Callable[[Tables], T], bool], T],
+        work: Callable[[Tables], T],
+        *,
+        wait: bool,
+        full: bool,
+        started: float,
     ) -> T:
         while True:
             try:
-                return self._attempt(work, full)
+                return attempt(work, full)
             except sqlite3.DatabaseError as error:
                 if not opening.is_busy(error):
                     raise opening.fault(error) from error
@@ -96,11 +115,22 @@ class SqliteStore:
                     raise self._locked("another process") from error
             opening.pause()
 
+    def _durable(self, full: bool) -> None:
+        if full is not self._full:
+            self._writer.execute(f"pragma synchronous={'full' if full else 'normal'}")
+            self._full = full
+
+    def _alone(self, work: Callable[[Tables], T], full: bool) -> T:
+        self._durable(full)
+        try:
+            return work(self._tables)
+        except BaseException:
+            self._tables.forget()
+            raise
+
     def _attempt(self, work: Callable[[Tables], T], full: bool) -> T:
         execute = self._writer.execute
-        if full is not self._full:
-            execute("pragma synchronous=full" if full else "pragma synchronous=normal")
-            self._full = full
+        self._durable(full)
         try:
             execute("begin immediate")
             result = work(self._tables)
