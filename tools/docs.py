@@ -47,11 +47,14 @@ RETURNED = {
     "records.evidence": ["EvidenceRecord", "EvidenceHead", "Verification"],
     "records.workspace": ["Workspace"],
     "records.rule": ["Rule", "Condition"],
+    "records.discovery": ["DiscoveryPage", "DiscoveredTool"],
     "catalogue.sources": ["SourceState"],
+    "catalogue.pins": ["Pin"],
     "guard.services": ["Progress"],
 }
 OFFERED = {
     "plugins.host": ["PluginHost"],
+    "plugins.documents": ["Documents", "StoredDocument"],
     "records.policy": ["Policy"],
     "records.sink": ["EvidenceSink", "SinkState"],
     "records.secret": ["SecretProvider"],
@@ -138,6 +141,7 @@ def shown(value: Any) -> str:
 
 def annotation(hint: Any) -> str:
     """Write a type hint as its author did."""
+    hint = getattr(hint, "__forward_arg__", hint)
     return hint if isinstance(hint, str) else inspect.formatannotation(hint)
 
 
@@ -187,14 +191,24 @@ def code(text: str) -> str:
     return f"```text\n{text}\n```"
 
 
+def hints(cls: type) -> dict[str, Any]:
+    """Return the annotations of a class as they are written."""
+    # Not from attrs: a converter resolves what it keeps when it first meets a class.
+    found: dict[str, Any] = {}
+    for each in reversed(cls.__mro__):
+        found.update(vars(each).get("__annotations__", {}))
+    return found
+
+
 def fields(cls: type) -> str:
     """List the fields of a record."""
     lines = []
+    written = hints(cls)
     for field in attrs.fields(cls):
         factory = isinstance(field.default, attrs.Factory)  # type: ignore[arg-type]
         default = "…" if factory else shown(field.default)
         end = "" if field.default is attrs.NOTHING else f", by default `{default}`"
-        lines.append(f"- `{field.name}: {annotation(field.type)}`{end}")
+        lines.append(f"- `{field.name}: {annotation(written[field.name])}`{end}")
     return "\n".join(lines)
 
 
@@ -230,8 +244,8 @@ def entry(name: str, thing: Any) -> str:
     else:
         parts.append(described(thing.__doc__))
         if issubclass(thing, tuple):
-            hints = vars(thing).get("__annotations__", {})
-            parts.append("\n".join(f"- `{n}: {annotation(h)}`" for n, h in hints.items()))
+            written = hints(thing).items()
+            parts.append("\n".join(f"- `{name}: {annotation(hint)}`" for name, hint in written))
     for text, about in members(thing):
         parts += [code(text), about]
     return "\n\n".join(part for part in parts if part)
