@@ -176,7 +176,7 @@ def mapping_codec(key: Codec | None, item: Codec | None) -> Codec:
         )
 
     def dump(value: Any) -> Any:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             return plain(value)
         return {write_key(name): write(each) for name, each in value.items()}
 

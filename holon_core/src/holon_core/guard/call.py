@@ -241,6 +241,8 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
 
     def work(tables: Tables) -> SealedCall | ToolResult:
         attempt.seqs.clear()
+        if alone and ready is not None:
+            return _accept(guard, attempt, tables, ready, 0)
         return _in_transaction(guard, attempt, tables, ready)
 
     try:

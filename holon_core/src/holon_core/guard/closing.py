@@ -143,7 +143,7 @@ def _check_output(guard: Guard, attempt: Attempt, output: Any) -> _Checked:
 def _draft(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, checked: _Checked) -> Draft:
     attempt, recorder = call._attempt, guard.recorder
     took_ms = int(max(0.0, guard.clock.monotonic() - attempt.started) * 1000)
-    kind, payload = checked.status.value, None
+    kind, payload = str(checked.status), None
     drafts = call._drafts
     if type(outcome) is ExecutorOutcome and outcome.evidence:
         drafts = [*drafts, *outcome.evidence]
