@@ -90,6 +90,10 @@ class Session:
     ) -> ToolResult:
         """Show the exact request that a call would make; nothing starts or is used up.
 
+        Args:
+            tool: Tool id.
+            arguments: As for ``call``.
+
         Returns:
             A completed result whose output is the executor's preview; what would block the
             call is in ``blocking_reasons``.
@@ -103,7 +107,17 @@ class Session:
         *,
         key: str | None = None,
     ) -> Explanation:
-        """Walk the steps of a call and say which rule or gate answers what."""
+        """Walk the steps of a call and say which rule or gate answers what.
+
+        Args:
+            tool: Tool id.
+            arguments: As for ``call``.
+            key: Idempotency key that the call would have.
+
+        Returns:
+            What each step would say, in order, and what would come of the call. Nothing is
+            recorded, held or used up.
+        """
         attempt = self._attempt(tool, arguments, key=key, mode="explain")
         return rehearsal.explain(self._guard, attempt)
 
@@ -173,6 +187,10 @@ class Session:
     ) -> ToolResult:
         """Ask for an approval of exactly this payload ahead of the call.
 
+        Args:
+            tool: Tool id.
+            arguments: As for ``call``.
+
         Returns:
             A blocked result whose failure's details name the approval as ``pending``; nothing
             is held, and the call itself runs once the approval is given. Where one covers it
@@ -185,6 +203,15 @@ class Session:
         """Run a held call that was approved, on its stored payload and under its stored caller.
 
         Every step is taken again; a policy that denies now still wins.
+
+        Args:
+            call_id: The call, held by a session of the same principal and workspace.
+
+        Returns:
+            The result; ``not_held`` and ``not_allowed`` are failures of it.
+
+        Raises:
+            Misuse: Called on the runtime's own loop thread.
         """
         attempt, refused = self._release(call_id)
         self._guard.threads.refuse_on_loop()

@@ -131,6 +131,11 @@ class Approvals:
     def deny(self, approval_or_call: str, *, by: str, reason: str) -> ApprovalRecord:
         """Refuse a held call; the same payload is refused until the approval would expire.
 
+        Args:
+            approval_or_call: Id of the approval or of a call held for it.
+            by: Who decides; who asked may say no to an own call.
+            reason: Why; the caller is told.
+
         Raises:
             Refused: ``already_decided``, ``approval_expired``, ``not_held``.
         """
@@ -140,6 +145,12 @@ class Approvals:
         self, call_id: str, arguments: Mapping[str, Any], *, by: str, reason: str
     ) -> ToolResult:
         """Replace a held call by one with other arguments, validated, gated and held anew.
+
+        Args:
+            call_id: A call that is held.
+            arguments: All arguments of the new one.
+            by: Who decides, stated by the host's authentication.
+            reason: Why, for the record.
 
         Returns:
             The result of the new attempt: held, or refused by a step before.
@@ -275,6 +286,11 @@ class Approvals:
 
     def revoke(self, approval_or_call: str, *, by: str, reason: str) -> ApprovalRecord:
         """Take back an approval that is not used up, also while a run waits for it.
+
+        Args:
+            approval_or_call: Id of the approval, the grant or a call held for it.
+            by: Who takes it back.
+            reason: Why, for the record.
 
         Raises:
             Refused: ``already_decided``: it is spent or was never given; ``not_held``.
