@@ -11,6 +11,7 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holon_core.catalogue.codec import descriptor_from
+from holon_core.ids import id_problem
 from holon_core.records.words import READ_ONLY, Effect
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ class Catalogue:
         return self._own.get(tool_id) or self._read.get(tool_id) or self._load(tool_id)
 
     def _load(self, tool_id: str) -> Entry | None:
+        if not isinstance(tool_id, str) or id_problem(tool_id) is not None:  # type: ignore[redundant-expr]
+            return None
         generation = self._generation
         found = self._store.read(lambda tables: tables.document(TOOLS, tool_id))
         if found is None:
