@@ -1,0 +1,131 @@
+"""Checks of what a lane offers: that it loads, is understood, and is its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holon_core.plugins import hookspecs
+from holon_core.plugins.lanes import RESERVED_KINDS
+from holon_core.plugins.loader import FIRST_PARTY
+from holon_core.plugins.manager import MARK
+from holon_core.records.finding import has_errors
+from holon_core.testing.offering import definitions, loaded, offered
+from holon_core.testing.report import Result, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holon_core.testing.bench import Bench
+
+ID_CODES = frozenset({"invalid_id", "reserved_id", "duplicate_id"})
+
+
+def ok(reason: str = "", *, tool: str = "") -> Result:
+    """Make a row that passed; the runner fills in the check's name."""
+    return Result(check="", tool=tool, verdict=Verdict.PASS, reason=reason)
+
+
+def bad(reason: str, *, tool: str = "") -> Result:
+    """Make a row that failed."""
+    return Result(check="", tool=tool, verdict=Verdict.FAIL, reason=reason)
+
+
+def skip(reason: str, *, tool: str = "") -> Result:
+    """Make a row that could not be checked."""
+    return Result(check="", tool=tool, verdict=Verdict.SKIP, reason=reason)
+
+
+def loads(bench: Bench) -> Iterator[Result]:
+    """Its entry points import, and its requirement on the core fits."""
+    found = loaded(bench)
+    if not found:
+        yield bad(f"no installed distribution {bench.lane.distribution} has a plugin")
+    for each in found:
+        yield bad(each.problem) if each.problem else ok(f"plugin {each.name}")
+
+
+def hooks_match(bench: Bench) -> Iterator[Result]:
+    """Every function named like a hook is marked, is a hook, and has its arguments."""
+    for each in loaded(bench):
+        yield from (bad(text) for text in _unmarked(each.plugin))
+    with bench.open() as runtime:
+        for state in runtime.plugins.list():
+            yield ok() if state.active else bad(" ".join("; ".join(state.problems).split()))
+
+
+def _unmarked(plugin: object) -> list[str]:
+    specified = {name for name in dir(hookspecs) if name.startswith("holon_")}
+    return [
+        f"{name} is not marked with @holon_core.hookimpl"
+        for name in sorted(specified & set(dir(plugin)))
+        if getattr(getattr(plugin, name), MARK, None) is None
+    ]
+
+
+def ids_belong(bench: Bench) -> Iterator[Result]:
+    """Kinds, sources and tools carry names that are the distribution's to give."""
+    owner = bench.lane.distribution
+    if owner not in FIRST_PARTY:
+        for lane in offered(bench, "holon_capability_lanes"):
+            kind = str(getattr(lane, "kind", ""))
+            yield (
+                bad(f"the kind {kind} is reserved")
+                if kind in RESERVED_KINDS
+                else ok(f"kind {kind}")
+            )
+        yield from (_own(source, owner) for source in _sources(bench))
+    for each in definitions(bench):
+        for item in each.items:
+            tool_id = str(getattr(item, "id", ""))
+            good = tool_id.startswith(f"{each.source}/")
+            text = f"the id is not of the source {each.source}"
+            yield ok(tool=tool_id) if good else bad(text, tool=tool_id)
+
+
+def _sources(bench: Bench) -> list[str]:
+    sources = [each.descriptor.id for each in offered(bench, "holon_skill_sources")]
+    executors = [str(each.source) for each in offered(bench, "holon_executors")]
+    return sorted({*sources, *executors})
+
+
+def _own(source: str, owner: str) -> Result:
+    if source == owner or source.startswith((f"{owner}.", f"{owner}-")):
+        return ok(f"source {source}")
+    return bad(f"the source id {source} does not begin with {owner}")
+
+
+def offers_accepted(bench: Bench) -> Iterator[Result]:
+    """The runtime takes everything that is offered, and no hook raises."""
+    with bench.open() as runtime:
+        for state in runtime.plugins.list():
+            yield from (bad(problem) for problem in state.problems)
+            if not state.problems:
+                yield ok(f"plugin {state.name}")
+
+
+def definitions_accepted(bench: Bench) -> Iterator[Result]:
+    """Every source is read in time, and every definition comes in without an error."""
+    with bench.open() as runtime:
+        states = runtime.tools.sources()
+    if not states:
+        yield skip("it offers no source of definitions")
+    for state in states:
+        if state.problem:
+            yield bad(f"the source {state.id}: {state.problem}")
+        for label, findings in state.findings.items():
+            text = "; ".join(f"{f.path or '/'}: {f.message}" for f in findings)
+            yield bad(text, tool=label) if has_errors(findings) else ok(text, tool=label)
+        if state.added:
+            yield ok(f"{len(state.added)} tools of the source {state.id}")
+
+
+def definitions_stable(bench: Bench) -> Iterator[Result]:
+    """Read twice under one signal, a source gives the same: else each start makes revisions."""
+    with bench.open() as runtime:
+        states = runtime.tools.refresh()
+    if not states:
+        yield skip("it offers no source of definitions")
+    for state in states:
+        moved = (*state.added, *state.changed, *state.removed)
+        text = f"a second reading changed {', '.join(moved[:5])}"
+        yield bad(text) if moved else ok(f"the source {state.id}")

@@ -1,0 +1,117 @@
+"""The conformance suite proves itself: each check fails on a lane that breaks its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broken_lanes import BROKEN, END, NAME, SOUND_MODULE, TOOL, installed, lane
+from holon_core.testing import CHECKS, Lane, Verdict, check_lane
+from holon_core.testing.bench import Bench
+from holon_core.testing.checks import run_check
+from support import ROOT
+
+BY_NAME = {check.name: check for check in CHECKS}
+PAIRS = [
+    pytest.param(name, make, id=f"{name}-{make.__name__}")
+    for name, makers in BROKEN.items()
+    for make in makers
+]
+
+
+@pytest.fixture(autouse=True)
+def _end() -> Iterator[None]:
+    """End what a broken lane leaves behind."""
+    END.clear()
+    yield
+    END.set()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on the import path, for lanes that have to be installed."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_every_check_has_a_lane_that_breaks_it() -> None:
+    """No check is only believed to find something."""
+    assert set(BROKEN) == set(BY_NAME)
+
+
+@pytest.mark.parametrize(("name", "make"), PAIRS)
+def test_a_check_fails_on_the_lane_that_breaks_its_rule(
+    place: Path, tmp_path: Path, name: str, make: Any
+) -> None:
+    """The broken lane fails the check made for it, with a reason."""
+    bench = Bench(make(place), tmp_path / "bench")
+    bench.folder.mkdir()
+
+    failed = [row for row in run_check(BY_NAME[name], bench) if row.verdict is Verdict.FAIL]
+
+    assert failed
+    assert all(row.reason for row in failed)
+    assert not any("broken off" in row.reason for row in failed)
+
+
+def test_a_sound_lane_passes_every_check_but_those_of_a_module(tmp_path: Path) -> None:
+    """Where samples for all of it are given, nothing fails and nothing is left unchecked."""
+    report = check_lane(lane(), folder=tmp_path)
+
+    assert report.conforms, report.text()
+    assert {row.check for row in report.of(Verdict.SKIP)} == {"import-does-no-io"}
+
+
+def test_a_sound_lane_that_is_installed_passes_its_import(place: Path, tmp_path: Path) -> None:
+    """The plugin's module is imported in a process of its own."""
+    name = installed(place, "acme_sound", SOUND_MODULE)
+    (tmp_path / "bench").mkdir()
+
+    rows = run_check(
+        BY_NAME["import-does-no-io"], Bench(Lane(distribution=name), tmp_path / "bench")
+    )
+
+    assert [(row.verdict, row.reason) for row in rows] == [(Verdict.PASS, "acme_sound")]
+
+
+def test_a_lane_that_does_not_load_is_checked_no_further(tmp_path: Path) -> None:
+    """One failure says it; the rest is skipped."""
+    report = check_lane(Lane(distribution="acme-nowhere"), folder=tmp_path)
+
+    assert [row.check for row in report.of(Verdict.FAIL)] == ["loads"]
+    assert len(report.of(Verdict.SKIP)) == len(CHECKS) - 1
+
+
+def test_a_tool_without_samples_is_named_as_unchecked(tmp_path: Path) -> None:
+    """What the author has to give is in the reason."""
+    report = check_lane(lane(samples={}, failing={}, slow={}, large={}), folder=tmp_path)
+
+    skipped = {row.check: row.reason for row in report.of(Verdict.SKIP) if row.tool == TOOL}
+    assert "`samples`" in skipped["outputs-validate"]
+    assert "`slow`" in skipped["keeps-time"]
+    assert "`large`" in skipped["keeps-output"]
+    assert "`failing`" in skipped["reasons-listed"]
+
+
+def test_a_report_is_plain_json_and_a_table(tmp_path: Path) -> None:
+    """Programs read the one, people the other."""
+    report = check_lane(Lane(distribution="acme-nowhere"), folder=tmp_path)
+
+    body = report.to_json()
+    assert body["conforms"] is False
+    assert body["counts"] == {"pass": 0, "fail": 1, "skip": len(CHECKS) - 1}
+    assert body["results"][0]["check"] == "loads"
+    assert report.text().splitlines()[1].startswith("fail     loads")
+
+
+def test_the_manual_names_every_check_with_its_broken_lanes() -> None:
+    """The table of the page is what the code says."""
+    page = (ROOT / "docs" / "lanes" / "conformance.md").read_text(encoding="utf-8")
+
+    for name, makers in BROKEN.items():
+        shown = "; ".join((make.__doc__ or "").rstrip(".") for make in makers)
+        assert f"| `{name}` | {BY_NAME[name].about.rstrip('.')} | {shown} |" in page
+    assert NAME not in page
