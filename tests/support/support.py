@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,3 +39,10 @@ def shared_json(name: str) -> Any:
     if folder is None or not (folder / name).is_file():
         return []
     return json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+def label(value: object) -> str:
+    """Name a parameter the same way in every process: no addresses, sets in order."""
+    if isinstance(value, (set, frozenset)):
+        return "{" + ", ".join(sorted(map(repr, value))) + "}"
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))[:40]

@@ -13,6 +13,7 @@ import pytest
 
 from holon_core.functions.codec import ArgumentRefused
 from holon_core.functions.signature import describe
+from support import label
 
 UTC = dt.timezone.utc
 
@@ -100,7 +101,7 @@ def bind(hint: Any, sent: Any) -> Any:
         (Pair, {"left": 1}, Pair(1)),
         (float, 1, 1),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=label,
 )
 def test_an_argument_becomes_the_value_of_its_type(hint, sent, bound):
     """Each type is made from its JSON form, and is of exactly that type."""
@@ -127,7 +128,7 @@ def test_an_argument_becomes_the_value_of_its_type(hint, sent, bound):
         (dict[str, Colour] | Cat, {"lives": 1}, Cat(1)),
         (int | str, "1", "1"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_the_member_of_a_union_that_fits_exactly_is_taken(hint, sent, bound):
     """The first member whose schema holds makes the value; none is tried by coercing."""
@@ -174,7 +175,7 @@ def test_the_member_of_a_union_that_fits_exactly_is_taken(hint, sent, bound):
         (dt.date | int, True, "/value", "fits no member of the union"),
         (Cat | Dog, {"lives": 1, "age": 2}, "/value", "fits no member of the union"),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=label,
 )
 def test_a_value_that_the_type_cannot_hold_is_refused_at_its_path(hint, sent, path, text):
     """What passes a schema but not Python, and what never passed, is refused without its value."""
@@ -194,7 +195,7 @@ def test_the_reason_of_a_class_stays_behind_the_refusal():
 
 
 @pytest.mark.parametrize(
-    "hint", [str, int, bool, list[str], dict[str, int], Any, Literal["a"]], ids=str
+    "hint", [str, int, bool, list[str], dict[str, int], Any, Literal["a"]], ids=label
 )
 def test_a_plain_parameter_is_handed_over_as_it_is(hint):
     """What needs no conversion gets none, not even of a wrong value."""

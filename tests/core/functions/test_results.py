@@ -15,6 +15,7 @@ import attrs
 import pytest
 
 from holon_core.functions.signature import describe
+from support import label
 
 UTC = dt.timezone.utc
 MISSING = object()
@@ -124,7 +125,7 @@ EAST = dt.timezone(dt.timedelta(hours=2))
         (Movie | dict[str, Colour], {"shown": DAY}, {"shown": "2026-01-31"}),
         (Movie | dict[str, Colour], {"x": Colour.RED}, {"x": "red"}),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=label,
 )
 def test_a_result_is_converted_by_its_declared_type(hint, value, expected):
     """Each type has one JSON form, made of JSON's own types alone."""
@@ -145,7 +146,7 @@ def test_a_result_is_converted_by_its_declared_type(hint, value, expected):
         (dict[Colour, dt.date], {Colour.RED: DAY}, {"red": "2026-01-31"}),
         (dict[str, set[int]], collections.defaultdict(set, a={2, 1}), {"a": [1, 2]}),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=label,
 )
 def test_an_object_shows_its_declared_fields_alone(hint, value, expected):
     """Neither a subclass's fields nor private ones leave with a result."""
@@ -168,7 +169,7 @@ def test_an_object_shows_its_declared_fields_alone(hint, value, expected):
         (float, math.inf),
         (str, None),
     ],
-    ids=str,
+    ids=label,
 )
 def test_a_result_that_is_json_already_is_left_to_the_schema(hint, value):
     """JSON of the wrong shape comes out as it is, for the output schema to refuse with a path."""
@@ -202,7 +203,7 @@ def test_a_result_that_is_json_already_is_left_to_the_schema(hint, value):
         (Colour, [Level], "has no JSON form"),
         (int | Colour, DAY, "date has no JSON form"),
     ],
-    ids=lambda value: str(value)[:30],
+    ids=label,
 )
 def test_a_result_without_a_json_form_is_a_type_error(hint, value, text):
     """Nothing is written out by a guess: what no declared type describes is refused by name."""
@@ -210,7 +211,7 @@ def test_a_result_without_a_json_form_is_a_type_error(hint, value, text):
         result(hint, value)
 
 
-@pytest.mark.parametrize("hint", [Any, dict[str, Any], list[Any]], ids=str)
+@pytest.mark.parametrize("hint", [Any, dict[str, Any], list[Any]], ids=label)
 def test_a_result_that_contains_itself_is_a_type_error(hint):
     """An endless result ends as a refusal, not as a crash."""
     endless: Any = {} if hint == dict[str, Any] else []

@@ -11,6 +11,7 @@ import pytest
 from holon_core.functions.decorator import ToolOptions, tool
 from holon_core.functions.signature import FunctionShape, describe
 from holon_core.records.words import Severity
+from support import label
 
 
 @attrs.frozen
@@ -154,7 +155,7 @@ def test_defaults_are_shown_and_never_required():
         (list[str], ["a", 1]),
         (Receipt, Receipt(number="x")),  # type: ignore[arg-type]
     ],
-    ids=str,
+    ids=label,
 )
 def test_a_default_that_the_schema_refuses_is_not_shown(hint, default):
     """A default that is no JSON of the parameter's type makes it optional, and nothing else."""
@@ -295,7 +296,7 @@ def test_a_builtin_with_a_signature_is_a_tool():
     assert shape.input_schema["required"] == ["a", "b"]
 
 
-@pytest.mark.parametrize("hint", [Awaitable[int], Coroutine[Any, Any, int]], ids=str)
+@pytest.mark.parametrize("hint", [Awaitable[int], Coroutine[Any, Any, int]], ids=label)
 def test_a_function_that_returns_something_to_await_is_async(hint):
     """The annotation of an awaitable says so, and its result is the inner type."""
 
@@ -341,7 +342,7 @@ def test_an_object_is_the_output_itself():
             {"a": 1},
         ),
     ],
-    ids=str,
+    ids=label,
 )
 def test_everything_else_is_wrapped(hint, schema, value):
     """A result that need not be an object stands under one key of a closed one."""
