@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holon_core.config import checks
 from holon_core.config.checks import Check
@@ -230,6 +230,12 @@ def _arguments(overrides: Mapping[str, Any]) -> _Place:
         for key, value in overrides.items()
         if key in settings
     }
+    if values.get("rules"):
+        # The tables of a file and of an argument are read alike; a verdict tells them apart.
+        values["rules"] = tuple(
+            evolve(rule, origin=rule.origin.replace(f"{FILE}:", "argument:", 1))
+            for rule in values["rules"]
+        )
     sources = dict.fromkeys(values, "argument")
     return _Place(values=values, sources=sources, findings=tuple(findings.found))
 
