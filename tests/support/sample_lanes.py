@@ -10,14 +10,13 @@ from typing import Any
 
 from attrs import evolve
 
+import distributions
 import holon_core as holon
 from holon_core.records.lane import CapabilityLane, LaneExecutor
 from holon_core.records.outcome import ExecutorOutcome, completed
 from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Effect, Origin, Posture
-
-import distributions
 
 CORE = distributions.read_table().version
 FITS = f"holon-core>={CORE},<{distributions.read_table().next_version}"
@@ -56,9 +55,7 @@ class Source:
     def __init__(
         self, source: str, definitions: Any = (), *, origin: Any = Origin.PLUGIN, signal: Any = ""
     ) -> None:
-        self.descriptor = SkillSourceDescriptor(
-            id=source, kind=SkillSourceKind.LANE, origin=origin
-        )
+        self.descriptor = SkillSourceDescriptor(id=source, kind=SkillSourceKind.LANE, origin=origin)
         self.definitions = definitions
         self.said = signal
         self.readings = 0
@@ -77,9 +74,7 @@ class Lane:
     def __init__(self, name: str, *tools: str, **options: Any) -> None:
         self.name = name
         self.executor = options.pop("executor", Echo())
-        self.lane = CapabilityLane(
-            kind=name, postures=frozenset({Posture.LANE_LIVE}), **options
-        )
+        self.lane = CapabilityLane(kind=name, postures=frozenset({Posture.LANE_LIVE}), **options)
         self.source = Source(name, [tool(f"{name}/{each}") for each in tools])
 
     @holon.hookimpl
