@@ -345,9 +345,7 @@ class TestReview:
 
     def test_a_warning_lets_it_in(self, open_runtime) -> None:
         """And is kept; a code that nobody knows is put under the reviewers'."""
-        finding = Finding(
-            code="odd", message="hm", severity=Severity.WARNING
-        )
+        finding = Finding(code="odd", message="hm", severity=Severity.WARNING)
         reviewing = plugin("r", review_registration=lambda previous: [finding])
 
         rt = open_runtime(Lane("acme", "a"), reviewing, discover=False)
@@ -362,9 +360,7 @@ class TestReview:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            open_runtime(
-                Lane("acme", "a"), plugin("r", review_registration=review), discover=False
-            )
+            open_runtime(Lane("acme", "a"), plugin("r", review_registration=review), discover=False)
 
     def test_host_functions_are_reviewed_too(self, open_runtime) -> None:
         """What is new or changed; a refused change leaves the one before."""

@@ -219,9 +219,7 @@ with holon.Runtime.open(sys.argv[1], discover=False) as rt:
     assert call(rt).status is holon.Status.COMPLETED
 
 
-def test_a_guard_that_comes_in_another_process_binds_this_one(
-    open_runtime, tmp_path: Path
-) -> None:
+def test_a_guard_that_comes_in_another_process_binds_this_one(open_runtime, tmp_path: Path) -> None:
     """Who opened the root before the guard came does not go on without it."""
     rt = open_runtime(discover=False, tools=[READ])
     assert call(rt).status is holon.Status.COMPLETED
@@ -294,6 +292,4 @@ def test_an_interrupt_while_a_guard_is_looked_at_passes(open_runtime) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        open_runtime(
-            plugin("x", secret_providers=lambda host: [Interrupting()]), discover=False
-        )
+        open_runtime(plugin("x", secret_providers=lambda host: [Interrupting()]), discover=False)

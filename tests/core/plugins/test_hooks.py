@@ -48,9 +48,7 @@ def test_what_could_replace_other_answers_is_refused(open_runtime, option: str) 
 
     rt = open_runtime(Wrapping(), discover=False)
 
-    assert problems(rt, "wrapping") == (
-        "holon_policies: wrapper, tryfirst and trylast are refused"
-    )
+    assert problems(rt, "wrapping") == ("holon_policies: wrapper, tryfirst and trylast are refused")
 
 
 def test_a_misspelt_hook_quarantines_the_plugin(open_runtime) -> None:
@@ -83,9 +81,7 @@ def test_a_hook_of_an_absent_package_is_fine_where_marked_optional(open_runtime)
 
 def test_a_wrong_signature_names_hook_and_argument(open_runtime) -> None:
     """An argument that the specification lacks is told in one line."""
-    rt = open_runtime(
-        plugin("wrong", capability_lanes=lambda host, nosuch: ()), discover=False
-    )
+    rt = open_runtime(plugin("wrong", capability_lanes=lambda host, nosuch: ()), discover=False)
 
     told = problems(rt, "wrong")
     assert "'holon_capability_lanes'" in told
@@ -251,7 +247,9 @@ def test_a_plugin_brings_hooks_of_its_own(open_runtime) -> None:
     """Its specifications come first, others implement them, and it alone may ask."""
     hosts: list[Any] = []
     specs = module_of_specs()
-    owner = plugin("owner", hookspecs=lambda: [specs], runtime_opened=lambda host: hosts.append(host))
+    owner = plugin(
+        "owner", hookspecs=lambda: [specs], runtime_opened=lambda host: hosts.append(host)
+    )
     one = plugin("one", greetings=lambda host: [f"hello from {host.name}"])
     other = plugin("two", greetings=lambda: ["hi"], runtime_opened=lambda host: hosts.append(host))
 

@@ -161,9 +161,7 @@ def test_a_bad_source_is_refused_alone(open_runtime, offered: Any, said: str) ->
     """Whatever is offered, it is one line in the list of plugins."""
     good = Source("acme.good", [tool("acme.good/x")])
 
-    rt = open_runtime(
-        plugin("acme", skill_sources=lambda host: [offered, good]), discover=False
-    )
+    rt = open_runtime(plugin("acme", skill_sources=lambda host: [offered, good]), discover=False)
 
     assert said in problems(rt, "acme")
     assert ids(rt) == ["acme.good/x"]
@@ -245,9 +243,7 @@ def test_a_tool_says_which_lane_is_missing(open_runtime) -> None:
     assert (finding.code, str(finding.severity)) == ("unresolved_ref", "warning")
 
 
-def test_a_tool_whose_plugin_is_gone_names_its_distribution(
-    site: Site, open_runtime
-) -> None:
+def test_a_tool_whose_plugin_is_gone_names_its_distribution(site: Site, open_runtime) -> None:
     """What an absent plugin brought stays in the list, and says what to install."""
     site.add("holon-mcp", points={"mcp": "holon_mcp"})
     open_runtime().close()
