@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from math import log
 
 from holon_core.catalogue.search_rows import WEIGHTS, Hit, Row
+from holon_core.catalogue.words import tokens
 
 _K1, _B = 1.2, 0.75
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ations?|ings?|ies|ied|es|ed|ers?|ly|s|e|y)$")
@@ -42,7 +43,7 @@ class PlainIndex:
         weights: Counter[str] = Counter()
         size = 0
         for weight, text in zip(WEIGHTS, row[2:], strict=True):
-            stems = [stem(word) for word in text.split()]
+            stems = [stem(word) for word in tokens(text)]
             size += len(stems)
             for each in stems:
                 weights[each] += weight  # type: ignore[assignment]

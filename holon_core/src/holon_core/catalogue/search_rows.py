@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 # How much a hit in a column counts, in the order of the columns.
-WEIGHTS = (8.0, 5.0, 4.0, 3.0, 1.0, 1.0)
+WEIGHTS = (3.0, 3.0, 2.0, 2.0, 1.0, 0.2)
 
 
 class Hit(NamedTuple):
@@ -67,12 +67,12 @@ def _parameters(schema: Any) -> str:
 
 def _walk(schema: Any, depth: int) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each parameter, also of nested ones."""
-    if not isinstance(schema, Mapping) or depth > MAX_SCHEMA_DEPTH:
+    if not isinstance(schema, dict) or depth > MAX_SCHEMA_DEPTH:
         return
     properties = schema.get("properties")
-    if isinstance(properties, Mapping):
+    if isinstance(properties, dict):
         for name, inner in properties.items():
-            text = inner.get("description") if isinstance(inner, Mapping) else None
+            text = inner.get("description") if isinstance(inner, dict) else None
             yield name, text if isinstance(text, str) else ""
             yield from _walk(inner, depth + 1)
     yield from _walk(schema.get("items"), depth + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # What is read of a query: more says nothing more, and would only cost time.
 MAX_QUERY = 4000
@@ -31,8 +32,14 @@ function functions capability capabilities try trying use using want wanted want
 STOP_WORDS = frozenset(_STOP.split())
 
 
+# Names of parameters and sources come again and again.
+@lru_cache(maxsize=4096)
 def split(name: str) -> str:
     """Return a name's own words and its parts: by case, punctuation and digits."""
+    return _split(name)
+
+
+def _split(name: str) -> str:
     plain = _normal(name)
     whole = _WORD.findall(plain)
     parts = _WORD.findall(_BREAK.sub(" ", plain))
@@ -40,8 +47,15 @@ def split(name: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return running text as words."""
+    """Return running text with its words apart, as an index can split it further."""
+    if text.isascii():
+        return text
     return " ".join(_WORD.findall(_normal(text)))
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words of text that ``split`` or ``prose`` made."""
+    return _WORD.findall(text)
 
 
 def terms(query: str) -> tuple[str, ...]:
@@ -49,7 +63,7 @@ def terms(query: str) -> tuple[str, ...]:
 
     Stop words are left out, unless nothing else is left. Text without a word gives none.
     """
-    words = split(query[:MAX_QUERY]).lower().split()
+    words = _split(query[:MAX_QUERY]).lower().split()
     distinct = [word for word in dict.fromkeys(words) if len(word) <= MAX_TERM]
     telling = [word for word in distinct if word not in STOP_WORDS]
     return tuple((telling or distinct)[:MAX_TERMS])
