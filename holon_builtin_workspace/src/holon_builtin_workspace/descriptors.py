@@ -13,6 +13,7 @@ from holon_builtin_workspace.grep_files import (
     MAX_MATCHES,
     GrepFiles,
 )
+from holon_builtin_workspace.lane import SOURCE as SOURCE
 from holon_builtin_workspace.list_dir import DEFAULT_ENTRIES, MAX_ENTRIES, ListDir
 from holon_builtin_workspace.read_file import DEFAULT_BYTES, MAX_BYTES, ReadFile
 from holon_builtin_workspace.schemas import (
@@ -35,7 +36,6 @@ from holon_core.records.words import Effect, LaneKind, Origin, Posture
 if TYPE_CHECKING:
     from holon_builtin_workspace.tool import WorkspaceTool
 
-SOURCE = "holon.built-in.workspace"
 VERSION = "1"
 TIMEOUT_S = 30.0
 # A search's own answer is bounded by RESULT_BYTES; this is what it may read of ripgrep's output.
