@@ -18,6 +18,7 @@ NOUNS = {
     "policy": "What policy decides, and why",
     "workspace": "Workspaces of this storage root",
     "plugin": "Plugins, active and quarantined",
+    "lane": "Lanes of one's own: begin one, check one",
     "protocol": "The operations themselves",
 }
 ALIASES = {"tool": "runtime-tool", "approval": "execution-approval"}
@@ -48,11 +49,25 @@ def _completion() -> click.Command:
     return completion_command()
 
 
+def _lane_new() -> click.Command:
+    from holon_cli.lane import new_command
+
+    return new_command()
+
+
+def _lane_check() -> click.Command:
+    from holon_cli.lane import check_command
+
+    return check_command()
+
+
 # Commands that are no operations: each belongs to a person, a shell or the machine.
 COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] = {
     ("approval", "watch"): ("Walk through the calls that wait for a person", _watch),
     ("completion",): ("Print the script that completes the command in a shell", _completion),
     ("demo",): ("See the guarded door at work on the folder you stand in", _demo),
+    ("lane", "new"): ("Write a complete small lane into a new folder", _lane_new),
+    ("lane", "check"): ("Run the conformance suite on an installed lane", _lane_check),
     ("doctor",): ("Say what is installed, what is missing, and how to get it", _doctor),
 }
 

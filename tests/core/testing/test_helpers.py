@@ -118,15 +118,15 @@ def test_the_reader_finds_the_trail_and_the_text(
     holon_runtime.register(pay)
     session = holon_runtime.session(principal="ann")
     result = ScriptedApprover(holon_runtime).settle(
-        session, session.call("host.app/pay", {"cents": 77})
+        session, session.call("host.app/pay", {"cents": 31415926})
     )
 
     reader = holon_evidence(holon_runtime)
 
     assert reader.trail(result)[-2:] == ["accepted", "completed"]
     assert reader.trail(result.call_id) == reader.trail(result)
-    assert "77" in reader.text()
-    assert "78" not in reader.text()
+    assert "31415926" in reader.text()
+    assert "27182818" not in reader.text()
 
 
 def test_the_reader_finds_what_a_tool_wanted_kept(holon_runtime: holon.Runtime) -> None:

@@ -40,7 +40,8 @@ class Lane:
 
     ``distribution`` is the name that its ids begin with; it is looked up among what is
     installed, unless ``plugin`` is given. ``samples`` are calls that complete, by tool id, one
-    or several; where a tool has none, one is made of the values that its input schema states.
+    or several (an empty list: none); a tool that is not named gets one made of the values that
+    its input schema states.
     ``failing`` are calls that the tool has to refuse, ``slow`` take longer than a second if
     nothing ends them, ``large`` make more output than 4 KiB. ``secrets`` names environment
     variables that hold secrets besides those of secret slots. ``prepare`` fills a fresh
@@ -90,9 +91,8 @@ class Bench:
 
     def samples(self, tool_id: str) -> tuple[Arguments, ...]:
         """Return the calls of a tool that are expected to complete; empty where none is known."""
-        given = calls_of(self.lane.samples, tool_id)
-        if given:
-            return given
+        if tool_id in self.lane.samples:
+            return calls_of(self.lane.samples, tool_id)
         made = sample_of(self.tools[tool_id].input_schema)
         return () if made is None else (made,)
 

@@ -14,7 +14,7 @@ from holon_core.errors import RuntimeNotOpen
 from holon_core.plugins.loader import find_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from holon_core.testing.bench import Bench
@@ -34,11 +34,11 @@ class Loaded:
 class OpeningHost:
     """A host as a plugin sees it while a runtime opens: folder, clock, logger, configuration."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, config: Mapping[str, Any]) -> None:
         self.name = name
         self.clock = SystemClock()
         self.logger = logging.getLogger(f"holon.plugin.{name}")
-        self.config: dict[str, Any] = {}
+        self.config = config
         self._folder = folder
 
     @property
@@ -70,7 +70,8 @@ def offered(bench: Bench, hook: str) -> list[Any]:
         function = getattr(each.plugin, hook, None)
         if function is None:
             continue
-        host = OpeningHost(each.name, bench.folder / "offered" / each.name)
+        config = bench.lane.config.get("lane", {}).get(each.name, {})
+        host = OpeningHost(each.name, bench.folder / "offered" / each.name, config)
         given = [host][: len(inspect.signature(function).parameters)]
         # What breaks here breaks at opening, too, where a check of its own reports it.
         items += _until_broken(lambda function=function, given=given: function(*given) or ())

@@ -1,0 +1,3 @@
+"""The fixtures of Holon's testing kit."""
+
+pytest_plugins = ["holon_core.testing.plugin"]

@@ -1,0 +1,79 @@
+"""Writing a new lane from the template that comes with the command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+TEMPLATE = Path(__file__).with_name("lane_template")
+
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+MAX_NAME = 40
+RESERVED = ("holon", "host", "frozen")
+SUFFIX = ".tmpl"
+# Packaging tools leave hidden files out: in the template they are visible.
+HIDDEN = {"github": ".github", "gitignore": ".gitignore"}
+
+
+def name_problem(name: str) -> str | None:
+    """Say why a lane cannot be called so; ``None`` where it can.
+
+    Args:
+        name: A distribution's name in its normal form, which the lane's ids will begin with.
+    """
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME:
+        words = "a lane's name is words of a-z 0-9, joined by single -, from a letter on"
+        return f"{words}; {MAX_NAME} characters at most"
+    from holon_core.plugins.loader import FIRST_PARTY
+
+    if name in FIRST_PARTY or name in RESERVED:
+        return f"the name {name} is reserved"
+    return None
+
+
+def lane_files(name: str, *, core_range: str) -> dict[str, str]:
+    """Return the files of a new lane: path to text.
+
+    Args:
+        name: A usable name; see ``name_problem``.
+        core_range: The versions of holon-core that it works with, e.g. ``>=0.1,<0.2``.
+    """
+    words = {"@NAME@": name, "@PACKAGE@": name.replace("-", "_"), "@RANGE@": core_range}
+    made = {}
+    for path, text in _templates():
+        parts = [HIDDEN.get(part, part) for part in path.removesuffix(SUFFIX).split("/")]
+        made[_filled("/".join(parts), words)] = _filled(text, words)
+    return made
+
+
+def write_lane(folder: Path, made: dict[str, str]) -> None:
+    """Write the files of a lane into a folder that is not there yet.
+
+    Raises:
+        FileExistsError: The folder is there.
+    """
+    folder.mkdir(parents=True)
+    for name, text in made.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def core_range() -> str:
+    """Return the range of versions of holon-core that a lane made now should name."""
+    from importlib.metadata import version
+
+    major, minor, *_ = version("holon-core").split(".")
+    return f">={major}.{minor},<{major}.{int(minor) + 1}"
+
+
+def _templates() -> Iterator[tuple[str, str]]:
+    for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
+        yield path.relative_to(TEMPLATE).as_posix(), path.read_text(encoding="utf-8")
+
+
+def _filled(text: str, words: dict[str, str]) -> str:
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
