@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,6 +87,24 @@ class Command:
     def argv(self, *words: str) -> list[str]:
         """Return the words that start it."""
         return [sys.executable, "-m", "holon_cli", *words]
+
+    def inside(self, words: Sequence[str], patch: Any, capture: Any) -> Done:
+        """Run it in this process, which takes a hundredth of the time.
+
+        Args:
+            words: The words of the command line.
+            patch: pytest's ``monkeypatch``.
+            capture: pytest's ``capfd``.
+        """
+        from holon_cli.main import run
+
+        for name, value in self.environment.items():
+            patch.setenv(name, value)
+        patch.chdir(self.folder)
+        patch.setattr(sys, "path", [*sys.path])
+        code = run(words)
+        seen = capture.readouterr()
+        return Done(code, seen.out, seen.err)
 
     def __call__(
         self, *words: str, stdin: bytes = b"", cwd: Path | None = None, **variables: str

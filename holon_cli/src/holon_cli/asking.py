@@ -81,10 +81,7 @@ class Desk:
             call_id = decided.call_id
 
     def _one_key(self, call_id: str) -> Decided | None:
-        self._console.print(
-            Text("approve (a)  deny (d)  edit (e)  grant (g)  help (?)  quit (q): ", "bold"), end=""
-        )
-        key = read_key() or ""
+        key = read_key(ask=self._prompt) or ""
         self._say(key if key.isprintable() else "")
         act = self._keys.get(key.lower())
         if act is None:
@@ -94,6 +91,10 @@ class Desk:
         except (Refused, Rejected) as error:
             self._problem(error)
             return None
+
+    def _prompt(self) -> None:
+        text = "approve (a)  deny (d)  edit (e)  grant (g)  help (?)  quit (q): "
+        self._console.print(Text(text, "bold"), end="")
 
     def _help(self, _: str) -> Decided | None:
         self._say(HELP)

@@ -35,6 +35,13 @@ class HelpfulGroup(_Helpful, click.Group):
             **options,
         )
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an interrupt ends it without click's own line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+
 
 @click.pass_context
 def _nothing_asked(context: click.Context, /, **_: object) -> None:

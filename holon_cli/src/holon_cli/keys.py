@@ -7,7 +7,7 @@ import select
 import sys
 import termios
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -16,17 +16,22 @@ def has_person() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def read_key(*, timeout_s: float | None = None) -> str | None:
+def read_key(
+    *, timeout_s: float | None = None, ask: Callable[[], None] | None = None
+) -> str | None:
     """Wait for one key.
 
     Args:
         timeout_s: Seconds to wait; None waits for ever.
+        ask: Shows the question, when keys are already taken singly.
 
     Returns:
         The character, ``""`` at the end of input, None where none came in time.
     """
     descriptor = sys.stdin.fileno()
     with _unbuffered(descriptor):
+        if ask is not None:
+            ask()
         ready, _, _ = select.select([descriptor], [], [], timeout_s)
         if not ready:
             return None
@@ -42,7 +47,8 @@ def read_key(*, timeout_s: float | None = None) -> str | None:
 @contextmanager
 def _unbuffered(descriptor: int) -> Iterator[None]:
     before = termios.tcgetattr(descriptor)
-    tty.setcbreak(descriptor)
+    # At once: the usual way would throw away what was typed before.
+    tty.setcbreak(descriptor, termios.TCSANOW)
     try:
         yield
     finally:

@@ -27,7 +27,19 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         # What a locale cannot write is shown escaped instead of ending the command.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run([_as_utf8(word) for word in sys.argv[1:]]))
+
+
+def _as_utf8(word: str) -> str:
+    """Read a word that the locale could not as UTF-8, where it is that."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(word).decode()
+        except UnicodeDecodeError:
+            pass
+    return word
 
 
 def run(words: Sequence[str]) -> int:
@@ -70,6 +82,9 @@ def _fault(out: Output, code: Exit, text: str) -> int:
         status = "interrupted" if code is Exit.INTERRUPTED else "failed"
         out.document({"status": status, "message": text})
     else:
+        if code is Exit.INTERRUPTED and sys.stderr.isatty():
+            # A question may stand in the line.
+            sys.stderr.write("\n")
         _complain(text)
     return code
 

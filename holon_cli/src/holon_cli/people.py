@@ -36,9 +36,17 @@ STYLES = {
 }
 
 
+class PlainConsole(Console):
+    """A console that leaves it to its caller what a broken pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise it on; rich would end the process."""
+        raise BrokenPipeError
+
+
 def console_on(stream: TextIO) -> Console:
     """Make a console that takes text as it is: no markup, no emoji codes, no highlighting."""
-    return Console(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    return PlainConsole(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def cell(name: str, value: Any) -> str:
@@ -81,7 +89,8 @@ def show_table(console: Console, columns: Sequence[str], rows: Iterable[Mapping[
     lines = [[cell(column, row.get(column)) for column in columns] for row in rows]
     if not console.is_terminal:
         for line in [[head_of(column) for column in columns], *lines]:
-            console.print(Text("\t".join(line)))
+            # Not by rich, which would make blanks of the tabs.
+            console.file.write("\t".join(line) + "\n")
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:

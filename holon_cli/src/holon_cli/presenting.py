@@ -76,14 +76,17 @@ def present_findings(subject: str, findings: Any, notes: Console) -> None:
 def _present_listing(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
     listing = row.listing
     assert listing is not None
-    show_facts(out, {k: v for k, v in answer.items() if k not in (listing, "next_after")})
+    further = [key for key in answer if key.startswith("next_")]
+    show_facts(out, {k: v for k, v in answer.items() if k not in (listing, *further)})
     items = answer[listing]
     if items or not out.is_terminal:
         show_table(out, row.columns, items)
     else:
         notes.print(Text(f"no {listing}", "dim"))
-    if answer.get("next_after") is not None:
-        notes.print(Text(f"more: --after {escape_controls(str(answer['next_after']))}", "dim"))
+    for key in further:
+        if answer[key] is not None:
+            option = key.removeprefix("next_")
+            notes.print(Text(f"more: --{option} {escape_controls(str(answer[key]))}", "dim"))
 
 
 def _present_approval(answer: Answer, out: Console) -> None:

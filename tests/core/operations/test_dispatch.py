@@ -32,6 +32,7 @@ def test_every_operation_can_be_asked(ask, tmp_path, runtime):
 
     do("runtime-tool/list")
     do("runtime-tool/read", tool="host.app/add")
+    do("runtime-capability/discover", query="add")
     do("runtime-tool/dry-run", **WRITE)
     do("runtime-tool/explain", **WRITE)
     do("policy/explain", **WRITE)

@@ -1,0 +1,113 @@
+"""`--json`: exactly one JSON document on standard output, whatever else prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from holon_core.operations.table import OPERATIONS
+from holon_core.wire.schema_engine import compiled
+
+ADD = ["host.cli/add", "a=1", "b=2"]
+# A way to ask each command; ID and CALL stand for a held call.
+ASKED: dict[str, list[str]] = {
+    "runtime-capability/discover": ["add numbers"],
+    "runtime-tool/list": [],
+    "runtime-tool/read": ["host.cli/add"],
+    "runtime-tool/call": ADD,
+    "runtime-tool/dry-run": ADD,
+    "runtime-tool/explain": ADD,
+    "runtime-tool/release": ["CALL"],
+    "policy/explain": ADD,
+    "execution-approval/request": ["host.cli/write", "path=a", "text=b"],
+    "execution-approval/list": [],
+    "execution-approval/read": ["CALL"],
+    "execution-approval/approve": ["CALL", "--reason", "ok"],
+    "execution-approval/deny": ["CALL", "--reason", "no"],
+    "execution-approval/edit": ["CALL", "text=z", "--reason", "ok"],
+    "execution-approval/grant": [
+        *("host.cli/write", "--pattern", "{}", "--principal", "ann", "--uses", "1"),
+        *("--ttl-s", "9", "--reason", "r"),
+    ],
+    "execution-approval/revoke": ["CALL", "--reason", "no"],
+    "execution-approval/wait": ["CALL", "--timeout-s", "0"],
+    "evidence/list": ["--newest"],
+    "evidence/read": ["CALL"],
+    "evidence/verify": [],
+    "evidence/head": [],
+    "evidence/export": ["bundle.jsonl"],
+    "evidence/erase": ["--call-id", "CALL"],
+    "workspace/open": ["."],
+    "workspace/list": [],
+    "plugin/list": [],
+    "protocol/list": [],
+}
+# These need something that a fresh storage root has not; their refusal is a document, too.
+REFUSED = {"workspace/read": ["w"], "plugin/retire": ["g", "--reason", "r"]}
+
+
+def test_every_operation_is_asked_here():
+    """No command escapes this page of tests."""
+    assert {*ASKED, *REFUSED} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("method", ASKED)
+def test_the_document_is_the_answer_of_the_operation(holon, method):
+    """A tool's own printing goes to standard error; the answer fits its schema."""
+    call = ("tool", "call", "host.cli/write", "path=x", "text=y", "--json")
+    held = holon(*call).json["held"] if "CALL" in ASKED[method] else ""
+    words = [held if word == "CALL" else word for word in ASKED[method]]
+
+    done = holon(*method.split("/"), *words, "--json")
+
+    assert compiled(OPERATIONS[method].response, f"answer {method}").errors(done.json) == ()
+    assert done.code in (0, 3)
+
+
+@pytest.mark.parametrize("method", REFUSED)
+def test_a_refused_operation_is_a_document(holon, method):
+    """Status and failure, exit code 3."""
+    done = holon(*method.split("/"), *REFUSED[method], "--json")
+
+    assert done.code == 3
+    assert done.json["failure"]["code"]
+
+
+@pytest.mark.parametrize("where", ["before", "between", "after"])
+def test_the_option_stands_anywhere(holon, where):
+    """Before the noun, before the verb, or at the end."""
+    words = {
+        "before": ["--json", "tool", "list"],
+        "between": ["tool", "--json", "list"],
+        "after": ["tool", "list", "--json"],
+    }[where]
+
+    assert holon(*words).json["next_after"] is None
+
+
+def test_what_a_tool_prints_is_not_in_the_document(holon):
+    """It is on standard error, for people who look."""
+    done = holon("tool", "call", *ADD, "--json")
+
+    assert done.json["output"] == {"sum": 3}
+    assert "noise on standard output" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "member"),
+    [
+        (["--help"], "help"),
+        (["tool", "call", "--help"], "help"),
+        (["--version"], "version"),
+        (["completion", "zsh"], "script"),
+        (["doctor"], "checks"),
+        (["doctor", "--config"], "settings"),
+        (["demo"], "steps"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else None,
+)
+def test_a_command_without_a_row_answers_with_a_document(holon, words, member):
+    """Help, version, script, checks and the demo's facts."""
+    done = holon(*words, "--json")
+
+    assert done.code == 0
+    assert done.json[member]
