@@ -39,6 +39,7 @@ RULES = """
 id = "host.app/append"
 decision = "allow"
 """
+KILLS_A_ROOT = 15
 ENDS = {"completed", "failed", "blocked", "interrupted"}
 
 
@@ -257,9 +258,25 @@ def check_effects(calls: dict[str, list[str]], lines: list[list[str]]) -> None:
     demand(not doubled, f"keys took effect twice: {doubled}")
 
 
-def campaign(root: Path, *, kills: int, processes: int, seed: int) -> Counter[str]:
-    """Kill callers one by one and look after each; return what was counted in the end."""
+def campaign(folder: Path, *, kills: int, processes: int, seed: int) -> Counter[str]:
+    """Kill callers on one root after another; return what was counted in all.
+
+    A root is left after ``KILLS_A_ROOT`` kills: every look reads all that is on it.
+    """
     dice = random.Random(seed)
+    total = Counter[str]()
+    while total["kills"] < kills:
+        number = min(KILLS_A_ROOT, kills - total["kills"])
+        place = folder / f"{total['kills']}"
+        total += one_root(place / "root", dice, kills=number, processes=processes)
+        shutil.rmtree(place)
+    met = total["interrupted"] > 0 or kills < 100
+    demand(met, "no kill met a call: the campaign is too tame")
+    return total
+
+
+def one_root(root: Path, dice: random.Random, *, kills: int, processes: int) -> Counter[str]:
+    """Kill callers one by one and look after each; return what was counted in the end."""
     root.mkdir(parents=True)
     (root / "holon.toml").write_text(RULES)
     with callers(root, dice) as alive:
@@ -271,8 +288,7 @@ def campaign(root: Path, *, kills: int, processes: int, seed: int) -> Counter[st
             look(root, living=len(alive.pids))
         alive.kill_all()
         counts = look(root, living=0)
-    counts["kills"] = kills + processes - 1
-    demand(counts["interrupted"] > 0 or kills < 100, "no kill met a call: the campaign is too tame")
+    counts["kills"] = kills
     return counts
 
 
@@ -290,9 +306,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="holon-crash-"))
     started = time.monotonic()
     try:
-        counts = campaign(
-            folder / "root", kills=given.kills, processes=given.processes, seed=given.seed
-        )
+        counts = campaign(folder, kills=given.kills, processes=given.processes, seed=given.seed)
     except Broken as error:
         print(f"BROKEN with --seed {given.seed}: {error}\nleft in {folder}")
         return 1

@@ -26,7 +26,7 @@ def crash() -> ModuleType:
 
 def test_killed_callers_lose_double_and_break_nothing(crash, tmp_path):
     """Fifteen callers are killed in the middle of their calls; every promise is kept."""
-    counts = crash.campaign(tmp_path / "root", kills=15, processes=2, seed=7)
+    counts = crash.campaign(tmp_path, kills=15, processes=2, seed=7)
 
     assert counts["completed"] > 20
     assert counts["effects"] > 10

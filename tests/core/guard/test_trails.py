@@ -345,7 +345,9 @@ def test_the_injected_failures_do_fail():
     with world(plan) as w:
         session = w.rt.session(principal="ann")
         for fails_at in range(1, 12):
+            assert session.call(TOOL, {"n": 1}).status == "completed"
             Failing.fail_in = fails_at
             result = session.call(TOOL, {"n": 1})
+            Failing.fail_in = None
             codes.add(result.failure.code if result.failure else "completed")
     assert codes == {"evidence_unavailable", "evidence_not_closed", "completed"}

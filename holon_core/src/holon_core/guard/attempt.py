@@ -49,6 +49,7 @@ class Attempt:
     # What most attempts never change stands on the class: making one is on the path of each call.
     chain = "_runtime"
     accepted = False
+    expired = False
     started = 0.0
     revision = 0
     self_approved = False

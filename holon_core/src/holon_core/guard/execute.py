@@ -103,7 +103,7 @@ def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     limit = call.limits.timeout_s
     blocked_loop = limit is None and _in_running_loop()
     future = guard.threads.run_on_loop(run_async_tool(call, limit))
-    forget = call.cancel.subscribe(lambda: _stop(future))
+    forget = call.cancel.subscribe(lambda: _stop(call, future))
     try:
         return uninterrupted(future.result(LOOP_LIMIT_S if blocked_loop else None))
     except Late:
@@ -118,8 +118,10 @@ def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
         forget()
 
 
-def _stop(future: Future[Any]) -> None:
-    future.cancel()
+def _stop(call: SealedCall, future: Future[Any]) -> None:
+    # Past its limit the tool is ended where it runs, and its answer says so.
+    if not call._attempt.expired:
+        future.cancel()
 
 
 def _in_running_loop() -> bool:
@@ -156,6 +158,7 @@ async def run_async_tool(
         await _end(task)
         raise
     if not done:
+        call._attempt.expired = True
         call.cancel.cancel()
         ended = await _end(task)
         return failed(_late(limit or 0, "" if ended else "it may still be running"))
