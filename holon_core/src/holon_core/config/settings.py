@@ -230,11 +230,12 @@ def _arguments(overrides: Mapping[str, Any]) -> _Place:
         for key, value in overrides.items()
         if key in settings
     }
-    if values.get("rules"):
+    rules = values.get("rules")
+    if rules:
         # The tables of a file and of an argument are read alike; a verdict tells them apart.
         values["rules"] = tuple(
             evolve(rule, origin=rule.origin.replace(f"{FILE}:", "argument:", 1))
-            for rule in values["rules"]
+            for rule in rules
         )
     sources = dict.fromkeys(values, "argument")
     return _Place(values=values, sources=sources, findings=tuple(findings.found))

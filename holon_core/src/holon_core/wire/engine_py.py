@@ -46,7 +46,7 @@ class PythonEngine:
 
     def compile(self, schema: Any, dialect: Dialect) -> Compiled:
         """See ``Engine``."""
-        kind = _kind(dialect)
+        kind: Any = _kind(dialect)
         try:
             kind.check_schema(schema, format_checker=_CHECKER)
         except MetaSchemaError as error:
