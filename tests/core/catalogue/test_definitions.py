@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import holon_core as holon
-from holon_core.records.finding import Finding
 from holon_core.catalogue import registry as registering
 from holon_core.catalogue.candidates import Candidates
 from holon_core.catalogue.codec import descriptor_from
+from holon_core.records.finding import Finding
 from holon_core.records.lane import CapabilityLane
 from holon_core.records.tool import Dependency, Limits, Provenance, SecretSlot
 from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture, Severity
-from sample_lanes import Lane, Source, ids, plugin, tool
+from sample_lanes import Lane, ids, plugin, tool
 
 GOOD = tool("acme/good")
 

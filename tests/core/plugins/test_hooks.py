@@ -69,7 +69,7 @@ def test_a_misspelt_hook_quarantines_the_plugin(open_runtime) -> None:
 
 
 def test_a_hook_of_an_absent_package_is_fine_where_marked_optional(open_runtime) -> None:
-    """optionalhook lets a plugin serve a package that may be missing."""
+    """Optionalhook lets a plugin serve a package that may be missing."""
 
     class Optional(Lane):
         holon_workflow_node_kinds = staticmethod(marked(optionalhook=True))

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import holon_core as holon
-from sample_lanes import CORE, FITS, Lane, Site, ids, plugin, problems
-
 from holon_core.plugins.loader import core_version, find_installed
+from sample_lanes import CORE, FITS, Lane, Site, ids, plugin, problems
 
 
 def names(rt: holon.Runtime) -> dict[str, bool]:

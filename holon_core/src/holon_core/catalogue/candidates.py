@@ -206,10 +206,9 @@ def _is_tuple_of(kind: type[Any], value: Any) -> bool:
     return kind is str or all(type(text) is str for item in value for text in _fields(item))
 
 
-def _fields(item: Dependency | SecretSlot) -> tuple[Any, Any, Any]:
+def _fields(item: Any) -> tuple[Any, Any, Any]:
     if type(item) is Dependency:
         return item.kind, item.name, item.version
-    assert isinstance(item, SecretSlot)
     return item.name, item.ref, item.purpose
 
 

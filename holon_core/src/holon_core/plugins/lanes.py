@@ -167,9 +167,9 @@ class _Check:
         owner = owner_of(provenance)
         if not _begins_with(source, owner):
             raise _Refused(f"the source id {source} does not begin with {owner}")
-        for other in self._owners:
-            if len(other) > len(owner) and _begins_with(source, other):
-                raise _Refused(f"the source id {source} belongs to {other}")
+        for end in range(len(owner) + 1, len(source) + 1):
+            if source[end : end + 1] in ("", ".", "-") and source[:end] in self._owners:
+                raise _Refused(f"the source id {source} belongs to {source[:end]}")
         return source
 
 

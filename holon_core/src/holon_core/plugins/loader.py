@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from holon_core.plugins.faults import told
-from holon_core.plugins.metadata import Installed, Point, installed, normal
+from holon_core.plugins.metadata import Installed, Point, installed, normal, version_of
 from holon_core.records.tool import Provenance
 
 CORE = "holon-core"
@@ -83,12 +83,7 @@ def find_installed(allowed: Sequence[str] | None, *, given: Collection[str] = ()
 
 def core_version() -> str | None:
     """Return the version of this core, as its metadata states it; ``None`` where there is none."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(CORE)
-    except PackageNotFoundError:
-        return None
+    return version_of(CORE)
 
 
 def _may_load(name: str, allowed: Sequence[str] | None) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from holon_core.plugins.faults import told
+from holon_core.plugins.registration import Registration, options_of
 from holon_core.records.finding import Finding
 from holon_core.records.tool import Provenance
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from holon_core.plugins.host import PluginHost
 
 MAX_OFFERS = 100_000
-# Where pluggy's marker leaves its options on a function.
-MARK = "holon_impl"
 _ORDERING = ("hookwrapper", "wrapper", "tryfirst", "trylast")
 
 
@@ -49,6 +48,10 @@ class Candidate:
     provenance: Provenance
 
 
+class _Refused(Exception):
+    """A plugin that is not registered; the text says why."""
+
+
 class PluginManager:
     """The plugins of one runtime.
 
@@ -57,12 +60,10 @@ class PluginManager:
     """
 
     def __init__(self) -> None:
-        import pluggy
-
         from holon_core.plugins import hookspecs
         from holon_core.plugins.markers import PROJECT
 
-        self._pluggy = pluggy.PluginManager(PROJECT)
+        self._pluggy = Registration(PROJECT)
         self._pluggy.add_hookspecs(hookspecs)
         self._provenance: dict[str, Provenance] = {}
         self._impls: dict[str, dict[str, pluggy.HookImpl]] = {}
@@ -80,10 +81,9 @@ class PluginManager:
 
     def _add_hookspecs(self, candidate: Candidate) -> None:
         try:
-            offer: Any = getattr(candidate.plugin, "holon_hookspecs", None)
-            if getattr(offer, MARK, None) is None:
+            if options_of(candidate.plugin, "holon_hookspecs") is None:
                 return
-            for module in islice(offer(), MAX_OFFERS):
+            for module in islice(candidate.plugin.holon_hookspecs(), MAX_OFFERS):
                 before = set(vars(self._pluggy.hook))
                 self._pluggy.add_hookspecs(module)
                 new = set(vars(self._pluggy.hook)) - before
@@ -102,10 +102,13 @@ class PluginManager:
             # What has the name keeps it; the loader has refused strangers with one name before.
             self.report(name, candidate.provenance, "the name is taken by another plugin")
             return False
+        problem = ""
         try:
-            problem = self._problem(candidate.plugin) or self._registered(candidate)
+            self._register(candidate)
         except KeyboardInterrupt:
             raise
+        except _Refused as refused:
+            problem = str(refused)
         except BaseException as error:
             problem = f"registering it raised {told(error)}"
         if problem:
@@ -114,18 +117,18 @@ class PluginManager:
         self._provenance[name] = candidate.provenance
         return True
 
-    def _registered(self, candidate: Candidate) -> str:
+    def _register(self, candidate: Candidate) -> None:
         import pluggy
 
+        hooks = self._hooks(candidate.plugin)
         try:
             self._pluggy.register(candidate.plugin, candidate.name)
         except pluggy.PluginValidationError as error:
-            return " ".join(str(error).split())
-        for caller in self._pluggy.get_hookcallers(candidate.plugin) or ():
-            for impl in caller.get_hookimpls():
-                if impl.plugin is candidate.plugin:
-                    self._impls.setdefault(caller.name, {})[candidate.name] = impl
-        return ""
+            raise _Refused(" ".join(str(error).split())) from None
+        for hook in hooks:
+            # Without tryfirst and trylast the newest is the last.
+            impl = getattr(self._pluggy.hook, hook).get_hookimpls()[-1]
+            self._impls.setdefault(hook, {})[candidate.name] = impl
 
     def quarantine(self, name: str, provenance: Provenance, problem: str) -> None:
         """Make a plugin inactive: none of its hooks is called, and its name is free again."""
@@ -136,21 +139,24 @@ class PluginManager:
         self._provenance.pop(name, None)
         self.report(name, provenance, problem)
 
-    def _problem(self, plugin: object) -> str:
+    def _hooks(self, plugin: object) -> set[str]:
+        """Return the hooks that a plugin implements; pending and ordered ones are refused."""
         hooks: set[str] = set()
         for attribute in dir(plugin):
-            options = getattr(getattr(plugin, attribute, None), MARK, None)
-            if not isinstance(options, dict):
+            options = options_of(plugin, attribute)
+            if options is None:
                 continue
             hook = options.get("specname") or attribute
             if any(options.get(option) for option in _ORDERING):
-                return f"{hook}: wrapper, tryfirst and trylast are refused"
+                raise _Refused(f"{hook}: wrapper, tryfirst and trylast are refused")
             if not options.get("optionalhook") and not self.knows(hook):
-                return f"there is no hook {hook}"
+                raise _Refused(f"there is no hook {hook}")
             if hook in hooks:
-                return f"{hook} is implemented twice"
+                raise _Refused(f"{hook} is implemented twice")
             hooks.add(hook)
-        return "" if hooks else "it implements no hook (is @holon_core.hookimpl missing?)"
+        if not hooks:
+            raise _Refused("it implements no hook (is @holon_core.hookimpl missing?)")
+        return hooks
 
     def knows(self, hook: str) -> bool:
         """Tell whether a hook is specified, here or by a plugin."""

@@ -53,6 +53,17 @@ def installed() -> list[Installed]:
     return sorted(found.values(), key=lambda each: each.name)
 
 
+def version_of(name: str) -> str | None:
+    """Return the version of an installed distribution, ``None`` where there is none."""
+    from importlib.metadata import Distribution, PackageNotFoundError
+
+    try:
+        text = Distribution.from_name(name).read_text("METADATA")
+    except PackageNotFoundError:
+        return None
+    return "".join(_fields(text or "").get("version", ())) or None
+
+
 def normal(name: str) -> str:
     """Return a distribution's name in its normal form, as in PEP 503."""
     return _SEPARATORS.sub("-", name).lower()
