@@ -61,6 +61,12 @@ def _lane_check() -> click.Command:
     return check_command()
 
 
+def _serve() -> click.Command:
+    from holon_cli.serving import serve_command
+
+    return serve_command()
+
+
 # Commands that are no operations: each belongs to a person, a shell or the machine.
 COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] = {
     ("approval", "watch"): ("Walk through the calls that wait for a person", _watch),
@@ -69,6 +75,7 @@ COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] 
     ("lane", "new"): ("Write a complete small lane into a new folder", _lane_new),
     ("lane", "check"): ("Run the conformance suite on an installed lane", _lane_check),
     ("doctor",): ("Say what is installed, what is missing, and how to get it", _doctor),
+    ("serve",): ("Serve JSON-RPC 2.0 on standard input and output", _serve),
 }
 
 
