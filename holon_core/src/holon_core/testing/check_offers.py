@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holon_core.plugins import hookspecs
-from holon_core.plugins.lanes import RESERVED_KINDS
 from holon_core.plugins.loader import FIRST_PARTY
-from holon_core.plugins.manager import MARK
+from holon_core.plugins.markers import PROJECT
 from holon_core.records.finding import has_errors
+from holon_core.records.words import LaneKind
 from holon_core.testing.offering import definitions, loaded, offered
 from holon_core.testing.report import Result, Verdict
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from holon_core.testing.bench import Bench
 
-ID_CODES = frozenset({"invalid_id", "reserved_id", "duplicate_id"})
+# Where pluggy's marker leaves its options on a function.
+MARK = f"{PROJECT}_impl"
+RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
 
 
 def ok(reason: str = "", *, tool: str = "") -> Result:

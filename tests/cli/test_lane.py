@@ -1,0 +1,154 @@
+"""`holon lane new` and `holon lane check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broken_lanes import SOUND_MODULE, installed
+from command import Command
+from holon_cli.lane_files import lane_files, name_problem
+from support import ROOT
+
+SUITE = """
+from broken_lanes import TOOL
+from holon_core.testing import LaneSuite
+
+
+class TestConformance(LaneSuite):
+    distribution = "acme-lane"
+    samples = {TOOL: {"do": "say"}}
+    failing = {TOOL: {"do": "refuse"}}
+
+
+class TestAnother(LaneSuite):
+    distribution = "other-lane"
+"""
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> str:
+    """An import path on which a sound lane is installed."""
+    place = tmp_path / "site"
+    place.mkdir()
+    installed(place, "acme_lane", SOUND_MODULE)
+    sources = [place, ROOT / "tests" / "support"]
+    sources += [ROOT / name / "src" for name in ("holon_core", "holon_cli")]
+    return ":".join(map(str, sources))
+
+
+def test_a_new_lane_is_written_and_its_files_are_named(holon: Command) -> None:
+    """Every file, hidden ones included, and what to do next."""
+    done = holon("lane", "new", "acme-notes")
+
+    assert done.code == 0
+    folder = holon.folder / "acme-notes"
+    named = [line for line in done.out.splitlines() if line.startswith("acme-notes/")]
+    assert sorted(named) == sorted(
+        path.relative_to(holon.folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
+    assert (folder / ".github" / "workflows" / "check.yml").is_file()
+    assert (folder / "src" / "acme_notes" / "py.typed").is_file()
+    assert "next: cd acme-notes" in done.out
+
+
+def test_a_new_lane_goes_where_it_is_sent(holon: Command) -> None:
+    """With --folder, and as one document for programs."""
+    done = holon("lane", "new", "acme-notes", "--folder", "deep/er", "--json")
+
+    assert done.json["folder"] == "deep/er"
+    assert (holon.folder / "deep" / "er" / "pyproject.toml").is_file()
+
+
+def test_a_folder_that_is_there_is_left_alone(holon: Command) -> None:
+    """Nothing is overwritten."""
+    (holon.folder / "acme-notes").mkdir()
+
+    done = holon("lane", "new", "acme-notes")
+
+    assert done.code == 2
+    assert "acme-notes is there already" in done.err
+    assert list((holon.folder / "acme-notes").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Acme",
+        "acme_notes",
+        "-acme",
+        "acme-",
+        "a--b",
+        "1a",
+        "",
+        "ä",
+        "a" * 41,
+        "holon",
+        "holon-core",
+    ],
+)
+def test_a_name_that_no_lane_can_have_is_refused(name: str) -> None:
+    """Out of the grammar, too long or reserved."""
+    assert name_problem(name)
+
+
+@pytest.mark.parametrize("name", ["a", "acme-notes", "holon-sql-files", "a1-2b", "a" * 40])
+def test_a_usable_name_is_taken(name: str) -> None:
+    """Words of letters and digits, joined by hyphens."""
+    assert name_problem(name) is None
+
+
+def test_no_word_of_the_template_is_left() -> None:
+    """Name, package and range of the core stand where they belong."""
+    made = lane_files("acme-notes", core_range=">=0.1,<0.2")
+
+    assert not [path for path, text in made.items() if "@PACKAGE@" in text or "@NAME@" in text]
+    assert 'dependencies = ["holon-core>=0.1,<0.2"]' in made["pyproject.toml"]
+    assert 'acme-notes = "acme_notes.plugin"' in made["pyproject.toml"]
+
+
+def test_check_prints_a_row_for_each_check_and_tool(holon: Command, paths: str) -> None:
+    """With sample calls from a suite's file; the one for the lane is taken."""
+    (holon.folder / "suite.py").write_text(SUITE, encoding="utf-8")
+
+    done = holon("lane", "check", "acme-lane", "--suite", "suite.py", PYTHONPATH=paths)
+
+    assert done.code == 0, done.out + done.err
+    assert "pass\toutputs-validate\tacme-lane/work" in done.out
+    assert "0 failed" in done.out.splitlines()[-1]
+
+
+def test_check_answers_programs_with_one_document(holon: Command, paths: str) -> None:
+    """Without a suite, what has no sample is skipped and named."""
+    done = holon("lane", "check", "acme-lane", "--json", PYTHONPATH=paths)
+
+    assert done.code == 0
+    skipped = [row["check"] for row in done.json["results"] if row["verdict"] == "skip"]
+    assert "outputs-validate" in skipped
+
+
+def test_check_of_what_is_not_installed_fails(holon: Command, paths: str) -> None:
+    """Exit code 1, and the reason."""
+    done = holon("lane", "check", "acme-nowhere", PYTHONPATH=paths)
+
+    assert done.code == 1
+    assert "no installed distribution acme-nowhere" in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(None, "suite.py is no file"), ("x = 1\n", "it has some for: none"), (SUITE, "other-lane")],
+    ids=["no file", "no suite", "no suite for it"],
+)
+def test_a_suite_without_the_lane_is_a_mistake(
+    holon: Command, paths: str, text: str | None, said: str
+) -> None:
+    """Exit code 2 with what there is."""
+    if text is not None:
+        (holon.folder / "suite.py").write_text(text, encoding="utf-8")
+
+    done = holon("lane", "check", "acme-third", "--suite", "suite.py", PYTHONPATH=paths)
+
+    assert done.code == 2
+    assert said in done.err
