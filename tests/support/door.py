@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from holon_core import Runtime
-
 from support import ROOT
 
 START = 1_800_000_000

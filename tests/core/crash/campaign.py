@@ -80,9 +80,7 @@ def tools(effects: Path) -> list[Any]:
 def work(root: Path, seed: int) -> None:
     """Call at random until killed."""
     dice = random.Random(seed)
-    with holon.Runtime.open(
-        root, discover=False, tools=tools(root.parent / "effects")
-    ) as rt:
+    with holon.Runtime.open(root, discover=False, tools=tools(root.parent / "effects")) as rt:
         session = rt.session(principal="caller")
         for turn in range(1_000_000):
             one_turn(rt, session, dice, f"{seed}-{turn}")
@@ -108,7 +106,7 @@ def one_turn(rt: holon.Runtime, session: holon.Session, dice: random.Random, nam
 
 def nursery(root: Path) -> None:
     """Fork callers on request: with everything imported, a start takes milliseconds."""
-    import holon_core.runtime
+    import holon_core.runtime  # noqa: F401 - before the forks, so that each is quick
 
     for line in sys.stdin:
         order, number = line.split()
@@ -124,7 +122,6 @@ def nursery(root: Path) -> None:
                 traceback.print_exc()
             os._exit(1)
         print(child, flush=True)
-    assert holon_core.runtime
 
 
 class Callers:

@@ -28,9 +28,7 @@ def open_runtime(tmp_path: Path, clock: HandClock) -> Iterator[Open]:
 
         def opened(*tools: Any, **options: Any) -> holon.Runtime:
             options.setdefault("clock", clock)
-            rt = holon.Runtime.open(
-                tmp_path / "root", discover=False, tools=tools, **options
-            )
+            rt = holon.Runtime.open(tmp_path / "root", discover=False, tools=tools, **options)
             return stack.enter_context(rt)
 
         yield opened

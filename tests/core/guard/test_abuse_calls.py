@@ -113,7 +113,7 @@ def test_ab_proc_009_a_program_of_a_call_sees_no_secret_of_the_host(open_runtime
 def test_ab_proc_010_a_program_of_a_call_cannot_reach_the_store(open_runtime):
     """It inherits no descriptor but its streams."""
     rt = open_runtime()
-    script = 'ls -l /proc/self/fd | grep -c holon.db >&2; echo {}'
+    script = "ls -l /proc/self/fd | grep -c holon.db >&2; echo {}"
 
     result = with_program(rt, script).call(PROGRAM)
 

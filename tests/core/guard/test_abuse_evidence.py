@@ -81,7 +81,7 @@ def test_ab_evidence_001_a_secret_in_an_approval_is_nowhere(open_runtime, printi
     held = session.call("host.app/write", {"text": f"key {SECRET}"})
     rt.approvals.deny(held.held, by="boss", reason=f"do not send {SECRET}")
 
-    records = [r for r in rt.evidence.list(workspace=None, limit=100)]
+    records = rt.evidence.list(workspace=None, limit=100)
     assert SECRET not in "".join(repr(r) for r in records)
 
 
@@ -285,7 +285,6 @@ def test_ab_evidence_007_the_previews_of_a_failed_program_say_that_they_are_cut(
 
     @holon.tool(effects={"none"}, max_output_bytes=8 * 1024 * 1024)
     def prints(call: holon.SealedCall) -> int:
-        from holon_core.guard.execute import failed
         from holon_core.tool_contract import read_output
 
         code = f"import sys;sys.stdout.buffer.write({'zwölf€😀'!r}.encode()*200000);sys.exit(3)"

@@ -58,7 +58,7 @@ def test_ab_store_003_a_store_that_is_none_opens_no_runtime(tmp_path):
     (root / "holon.db").write_text("not a database, and long enough to look like one" * 40)
     before = (root / "holon.db").read_bytes()
 
-    with pytest.raises(holon.StoreError, match="holon.db") as caught:
+    with pytest.raises(holon.StoreError, match=r"holon\.db") as caught:
         holon.Runtime.open(root, discover=False)
 
     assert caught.value.code == "store_corrupt"

@@ -98,7 +98,7 @@ class Door(RuleBasedStateMachine):
         try:
             decided = verb(chosen.id, by="boss", reason="model")
         except holon.Refused as error:
-            assert error.failure.code == "approval_expired"
+            self._refused_for(error, "approval_expired")
             return
         n = self._payload_of(chosen.fingerprint)
         if yes:
@@ -109,6 +109,10 @@ class Door(RuleBasedStateMachine):
             waiting = [c for c, m in self.held.items() if m == n and self._state(c) == "denied"]
             for call in waiting:
                 del self.held[call]
+
+    @staticmethod
+    def _refused_for(error: holon.Refused, code: str) -> None:
+        assert error.failure.code == code
 
     def _payload_of(self, fingerprint: str) -> int:
         from holon_core.guard.fingerprint import fingerprint as made
@@ -133,7 +137,7 @@ class Door(RuleBasedStateMachine):
         try:
             result = self.rt.approvals.edit(call, {"n": n}, by="boss", reason="model")
         except holon.Refused as error:
-            assert error.failure.code == "already_decided"
+            self._refused_for(error, "already_decided")
             return
         assert len(self.ran) == before, "an edit ran without an approval of the edit"
         if result.held is not None:

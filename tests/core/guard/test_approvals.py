@@ -66,9 +66,7 @@ def test_the_same_payload_asked_twice_waits_for_one_approval(rt, session):
 def test_a_persons_no_outweighs_a_grant_and_an_older_yes(rt, session, ran):
     """Until it would expire; a later yes to the same payload counts again."""
     held = session.call(WRITE, {"a": 1}).held
-    rt.approvals.grant(
-        WRITE, {"a": {"equals": 1}}, principal="ann", uses=5, ttl_s=900, **SAID
-    )
+    rt.approvals.grant(WRITE, {"a": {"equals": 1}}, principal="ann", uses=5, ttl_s=900, **SAID)
     rt.approvals.deny(held, **SAID)
 
     denied = session.call(WRITE, {"a": 1})

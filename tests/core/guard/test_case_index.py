@@ -10,9 +10,7 @@ from support import ABSENT, ROOT, shared_json_lines
 
 AREAS = ("proc", "output", "schema", "approval", "evidence", "store")
 CASES = [
-    case["id"]
-    for case in shared_json_lines("abuse-cases/cases.jsonl")
-    if case["area"] in AREAS
+    case["id"] for case in shared_json_lines("abuse-cases/cases.jsonl") if case["area"] in AREAS
 ]
 NAME = re.compile(r"^\s*(?:async )?def (test_ab_\w+)", re.MULTILINE)
 PART = re.compile(r"(\d{3})(?:_to_(\d{3}))?")

@@ -38,9 +38,7 @@ SCALARS = st.one_of(
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
     max_leaves=8,
 )
 PAYLOADS = st.dictionaries(TEXTS, VALUES, max_size=4)
@@ -102,9 +100,16 @@ def test_the_order_of_keys_and_the_spelling_change_no_fingerprint(payload, dice)
     assert of(parse(json.dumps(shuffled(payload), ensure_ascii=dice.random() < 0.5))) == first
 
 
-@given(st.fixed_dictionaries({f: st.one_of(st.none(), NAMES) for f in ("workspace", "role", "profile")}),
-       st.fixed_dictionaries({f: st.one_of(st.none(), NAMES) for f in ("workspace", "role", "profile")}),
-       NAMES, NAMES)
+@given(
+    st.fixed_dictionaries(
+        {f: st.one_of(st.none(), NAMES) for f in ("workspace", "role", "profile")}
+    ),
+    st.fixed_dictionaries(
+        {f: st.one_of(st.none(), NAMES) for f in ("workspace", "role", "profile")}
+    ),
+    NAMES,
+    NAMES,
+)
 def test_each_part_of_the_scope_counts(one, other, principal, second_principal):
     """An absent part is not an empty one, and no two scopes run together."""
     first = CallerContext(principal=principal, **one)

@@ -105,8 +105,16 @@ def test_only_json_documents_are_open(record):
 @pytest.mark.parametrize("record", RECORDS, ids=lambda r: r.__name__)
 def test_no_field_is_named_for_what_it_must_not_hold(record):
     """A name is a promise as well."""
-    names = [name.name for kind in reached(record, set()) if attrs.has(kind)
-             for name in attrs.fields(kind)] if attrs.has(record) else []
+    names = (
+        [
+            name.name
+            for kind in reached(record, set())
+            if attrs.has(kind)
+            for name in attrs.fields(kind)
+        ]
+        if attrs.has(record)
+        else []
+    )
 
     assert names
     assert not [name for name in names if any(word in name for word in WORDS)]
@@ -115,9 +123,7 @@ def test_no_field_is_named_for_what_it_must_not_hold(record):
 @pytest.mark.parametrize("record", RECORDS, ids=lambda r: r.__name__)
 def test_no_record_can_be_given_more_than_its_fields(record):
     """It is slotted and frozen: nothing can be hung onto it later."""
-    values = {
-        each.name: "x" for each in attrs.fields(record) if each.default is attrs.NOTHING
-    }
+    values = {each.name: "x" for each in attrs.fields(record) if each.default is attrs.NOTHING}
     made = record(**values)
 
     with pytest.raises((AttributeError, attrs.exceptions.FrozenInstanceError)):

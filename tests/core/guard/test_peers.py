@@ -39,9 +39,7 @@ def test_a_stored_payload_changed_after_its_approval_does_not_run(rt, session, r
     """An approval is keyed by the payload, not by the id of a call."""
     held = session.call(WRITE, {"amount": 100}).held
     approve(rt, held)
-    rewrite(
-        tmp_path, "update held set body=replace(body, '\"amount\": 100', '\"amount\": 999999')"
-    )
+    rewrite(tmp_path, "update held set body=replace(body, '\"amount\": 100', '\"amount\": 999999')")
 
     result = session.release(held)
 
@@ -87,9 +85,7 @@ def test_an_edited_call_renamed_to_another_tool_is_that_tools_call(open_runtime,
     session = rt.session(principal="ann")
     held = session.call(WRITE, {"amount": 1}).held
     approve(rt, held)
-    rewrite(
-        tmp_path, "update held set body=replace(body, 'host.app/write', 'host.app/danger')"
-    )
+    rewrite(tmp_path, "update held set body=replace(body, 'host.app/write', 'host.app/danger')")
 
     result = session.release(held)
 
@@ -316,7 +312,9 @@ def test_calls_of_one_batch_are_judged_one_by_one(open_runtime, write, read, ran
         ("host.app/read", {"n": 3}),
     ]
 
-    codes = [(r.failure.code if r.failure else "completed") for r in (session.call(*c) for c in batch)]
+    codes = [
+        (r.failure.code if r.failure else "completed") for r in (session.call(*c) for c in batch)
+    ]
 
     assert codes == [
         "approval_required",

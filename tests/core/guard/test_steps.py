@@ -272,8 +272,8 @@ def test_limits_lowered_by_the_workspace_hold(open_runtime, folder):
     def chatter(call: holon.SealedCall) -> str:
         return "x" * min(200, call.limits.max_output_bytes + 50)
 
-    result = open_runtime(chatter).session(principal="ann", workspace=folder).call(
-        "host.app/chatter"
+    result = (
+        open_runtime(chatter).session(principal="ann", workspace=folder).call("host.app/chatter")
     )
 
     assert (result.status, result.failure.code) == ("failed", "output_too_large")
@@ -419,6 +419,17 @@ def test_a_store_that_fails_is_an_answer(open_runtime, write, tmp_path, door):
     assert result.failure.details["started"] is False
 
 
+@pytest.fixture
+def explained(open_runtime, read, write, look) -> holon.Runtime:
+    """A runtime with one tool for each answer."""
+
+    @holon.tool
+    def bare() -> int:
+        return 1
+
+    return open_runtime(read, write, look, bare)  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "outcome", "last"),
     [
@@ -430,20 +441,13 @@ def test_a_store_that_fails_is_an_answer(open_runtime, write, tmp_path, door):
         ("host.app/bare", {}, "would be refused", ("policy rule", "deny")),
     ],
 )
-def test_explain_walks_the_steps(open_runtime, read, write, look, tool, arguments, outcome, last):
+def test_explain_walks_the_steps(explained, tool, arguments, outcome, last):
     """And records, holds and uses nothing."""
-
-    @holon.tool
-    def bare() -> int:
-        return 1
-
-    rt = open_runtime(read, write, look, bare)
-
-    told = rt.session(principal="ann").explain(tool, arguments)
+    told = explained.session(principal="ann").explain(tool, arguments)
 
     assert told.outcome == outcome
     assert (told.steps[-1].step, told.steps[-1].verdict) == last
-    assert kinds(rt) == []
+    assert kinds(explained) == []
 
 
 def test_explain_says_what_a_key_would_do(open_runtime, read):

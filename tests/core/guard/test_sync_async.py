@@ -425,7 +425,9 @@ def test_calls_nest_twenty_deep(open_runtime, kind):
     def down(depth: int) -> int:
         if depth == 0:
             return 0
-        result = session[0].call("host.app/" + ("adown" if kind == "mixed" else "down"), {"depth": depth - 1})
+        result = session[0].call(
+            "host.app/" + ("adown" if kind == "mixed" else "down"), {"depth": depth - 1}
+        )
         return int(result.raise_for_failure().output["result"]) + 1
 
     @holon.tool(effects={"none"})

@@ -1,4 +1,4 @@
-"""Whatever policies say and whatever fails: one trail an attempt, and no start without its steps."""
+"""Whatever policies say and whatever fails: one trail an attempt, no start without its steps."""
 
 from __future__ import annotations
 
@@ -317,9 +317,7 @@ def check_all(w: World) -> None:
             # What used an approval up was entered; what never started gave it back.
             assert used in w.entered or used in pending_ends
             assert not returned(w, used) or used in pending_ends
-    key = w.rt._guard.store.read(
-        lambda tables: tables.key(json.dumps(["ann", None, TOOL, "k"]))
-    )
+    key = w.rt._guard.store.read(lambda tables: tables.key(json.dumps(["ann", None, TOOL, "k"])))
     if key is not None and key.state == "done":
         assert key.call in w.entered
         assert not returned(w, key.call)

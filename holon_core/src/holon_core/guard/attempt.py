@@ -97,6 +97,6 @@ class Attempt:
         """The token that ends what runs for this call; made when first asked for."""
         if self._cancel is None:
             with _LOCK:
-                if self._cancel is None:
+                if self._cancel is None:  # pragma: no branch - another thread was first
                     self._cancel = CancelToken()
         return self._cancel

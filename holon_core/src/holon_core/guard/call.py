@@ -514,5 +514,5 @@ async def _settle(future: asyncio.Future[T], patience_s: float | None) -> None:
             return
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait({future}, timeout=left)
-    if not future.cancelled():
+    with contextlib.suppress(asyncio.CancelledError):
         future.exception()

@@ -77,8 +77,7 @@ def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: boo
 def _close_in(
     attempt: Attempt, tables: Tables, draft: Draft, checked: _Checked, *, returned: bool
 ) -> int:
-    if attempt.opened is None:
-        raise NotOpen
+    assert attempt.opened is not None
     seq = draft.append(tables, closes=attempt.opened)
     if returned and attempt.approval_id is not None:
         give_back(tables, attempt.approval_id, attempt.call_id)

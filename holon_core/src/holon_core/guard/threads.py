@@ -34,7 +34,7 @@ class Threads:
         """Return the pool in which ``acall`` runs what may block."""
         if self._pool is None:
             with self._lock:
-                if self._pool is None:
+                if self._pool is None:  # pragma: no branch - another thread was first
                     from concurrent.futures import ThreadPoolExecutor
 
                     self._pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="holon-call")
