@@ -299,7 +299,7 @@ def test_output_to_a_pipe_is_plain(holon):
 
 def test_help_loads_nothing_heavy():
     """`holon --help` stays quick: no table, no store, no rich."""
-    heavy = ["rich", "sqlite3", "jsonschema_rs", "cattrs", "asyncio", "subprocess"]
+    heavy = ["rich", "sqlite3", "jsonschema_rs", "cattrs", "asyncio"]
     program = (
         "import sys; from holon_cli.main import run; code = run(['--help']);"
         f"print(code, [name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,14 @@ from holon_core.errors import JsonRefused
 MAX_TEXT_BYTES = 1_048_576
 
 
-class JsonParam(click.ParamType[Any]):
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    # Before click 8.2 it takes no type argument.
+    _ParamType = click.ParamType
+
+
+class JsonParam(_ParamType):
     """A JSON value: written out, ``@FILE``, or ``-`` for standard input."""
 
     name = "json"
