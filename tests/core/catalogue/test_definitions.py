@@ -20,6 +20,7 @@ from holon_core.records.words import ApprovalRequirement, Effect, Origin, Postur
 from sample_lanes import Lane, ids, plugin, tool
 
 GOOD = tool("acme/good")
+LIMITS = Limits(timeout_s=30.0)
 
 
 class Mute:
@@ -37,7 +38,7 @@ class Liar:
     __class__ = property(lambda self: 1 / 0)  # type: ignore[assignment]
 
 
-def judge(*, limits: Limits = Limits(timeout_s=30.0)) -> Candidates:
+def judge(*, limits: Limits = LIMITS) -> Candidates:
     lane = CapabilityLane(kind="acme", postures=frozenset({Posture.LANE_LIVE}))
     return Candidates(
         "acme",

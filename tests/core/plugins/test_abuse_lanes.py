@@ -150,6 +150,11 @@ def test_ab_lane_005_a_lane_that_raises_in_a_hook(open_runtime) -> None:
     assert problems(rt, "b") == "holon_skill_sources raised RuntimeError: no index"
     (failed,) = [each for each in rt.tools.sources() if each.state == "failed"]
     assert (failed.id, "ZeroDivisionError" in failed.problem) == ("d", True)
+    caller = rt.session(principal="p").caller
+    answer = rt.dispatch("runtime-tool/list", {}, caller=caller)
+    assert [each["id"] for each in answer["tools"]] == ["a/x", "c/x"]
+    assert [each["by"] for each in answer["faults"]] == ["b", "d"]
+    assert answer["faults"][0]["problem"] == problems(rt, "b")
 
 
 @pytest.mark.parametrize("hook", ["policies", "review_registration"])

@@ -10,6 +10,7 @@ import pytest
 import holon_core as holon
 from holon_core.plugins import hookspecs
 from holon_core.plugins import manager as managing
+from holon_core.plugins.faults import told
 from holon_core.plugins.manager import Candidate, PluginManager
 from holon_core.plugins.markers import hookspec
 from holon_core.records.tool import Provenance
@@ -247,11 +248,13 @@ def test_a_plugin_brings_hooks_of_its_own(open_runtime) -> None:
     """Its specifications come first, others implement them, and it alone may ask."""
     hosts: list[Any] = []
     specs = module_of_specs()
-    owner = plugin(
-        "owner", hookspecs=lambda: [specs], runtime_opened=lambda host: hosts.append(host)
-    )
+
+    def keep(host):
+        hosts.append(host)
+
+    owner = plugin("owner", hookspecs=lambda: [specs], runtime_opened=keep)
     one = plugin("one", greetings=lambda host: [f"hello from {host.name}"])
-    other = plugin("two", greetings=lambda: ["hi"], runtime_opened=lambda host: hosts.append(host))
+    other = plugin("two", greetings=lambda: ["hi"], runtime_opened=keep)
 
     rt = open_runtime(one, other, owner, discover=False)
 
@@ -340,3 +343,25 @@ def test_a_runtime_that_never_opened_tells_no_closing(open_runtime) -> None:
         open_runtime(watching, discover=False, tools=[unusable])
 
     assert told == []
+
+
+@pytest.mark.parametrize("name", [name for name in dir(hookspecs) if name.startswith("holon_")])
+def test_a_specification_is_documented_and_never_called(name: str) -> None:
+    """It says when it is called and what counts; calling it is a fault of the core."""
+    specification = getattr(hookspecs, name)
+    arguments = [None] * specification.__code__.co_argcount
+
+    assert "Called" in specification.__doc__
+    with pytest.raises(AssertionError):
+        specification(*arguments)
+
+
+def test_an_interrupt_while_an_error_is_told_passes() -> None:
+    """Even then the user is heard."""
+
+    class Interrupting(Exception):
+        def __str__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        told(Interrupting())

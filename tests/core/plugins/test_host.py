@@ -218,7 +218,7 @@ def test_a_service_that_two_offer_is_refused_for_both(open_runtime) -> None:
 def test_garbage_is_no_service(open_runtime) -> None:
     """A service is a pair of a plain name and an object."""
 
-    class Trap(tuple):
+    class Trap(tuple):  # noqa: SLOT001
         def __len__(self):
             raise SystemExit
 

@@ -45,8 +45,8 @@ def test_a_bad_lane_is_refused_alone(open_runtime, offered: Any, said: str) -> N
     offering = plugin(
         "acme",
         capability_lanes=lambda host: [offered, good.lane],
-        skill_sources=lambda host: good.holon_skill_sources(host),
-        executors=lambda host: good.holon_executors(host),
+        skill_sources=lambda host: [good.source],
+        executors=lambda host: [LaneExecutor(source="acme", executor=good.executor)],
     )
 
     rt = open_runtime(offering, discover=False)

@@ -315,7 +315,8 @@ def test_metadata_without_a_name_is_reported(site: Site, open_runtime) -> None:
 def test_other_groups_and_comments_are_no_plugins(site: Site, open_runtime) -> None:
     """Only what stands under the group itself counts."""
     site.add("acme-one")
-    text = "[console_scripts]\nx = y:z\n\n[holon]\n# comment\n; another\nacme-one = acme_one\n[z]\na=b\n"
+    text = "[console_scripts]\nx = y:z\n\n[holon]\n# comment\n; another\nacme-one = acme_one\n"
+    text += "[z]\na=b\n"
     site.metadata("acme-one", entry_points=text)
     site.metadata("acme-none", entry_points="[console_scripts]\nholon = y:z\n")
 
@@ -405,3 +406,64 @@ def test_an_object_without_hooks_is_no_plugin(open_runtime) -> None:
     rt = open_runtime(plugin("empty"), discover=False)
 
     assert "it implements no hook" in problems(rt, "empty")
+
+
+def test_a_distribution_that_no_folder_holds_is_read_too(site: Site, open_runtime) -> None:
+    """An importer may bring distributions of its own, by the standard interface."""
+    from importlib.metadata import Distribution, DistributionFinder
+
+    site.add("acme-one", points={})
+
+    class Held(Distribution):
+        def read_text(self, filename):
+            head = f"Metadata-Version: 2.1\nName: Acme.One\nVersion: 7\nRequires-Dist: {FITS}\n\n"
+            points = "[holon]\none = acme_one\n"
+            return {"METADATA": head, "entry_points.txt": points}.get(filename)
+
+        def locate_file(self, path):
+            return path
+
+    class Finder(DistributionFinder):
+        def find_spec(self, name, path=None, target=None):
+            return None
+
+        def find_distributions(self, context=DistributionFinder.Context()):  # noqa: B008
+            return [Held()] if context.name is None else []
+
+    for file in (site.folder / "acme_one-1.0.dist-info").iterdir():
+        file.unlink()
+    (site.folder / "acme_one-1.0.dist-info").rmdir()
+    sys.meta_path.append(Finder())
+    try:
+        (state,) = open_runtime().plugins.list()
+    finally:
+        sys.meta_path.pop()
+
+    assert (state.distribution, state.version, state.active) == ("acme-one", "7", True)
+
+
+def test_an_interrupt_while_metadata_is_read_passes(site: Site, monkeypatch) -> None:
+    """The user's interrupt ends the opening."""
+    from importlib.metadata import PathDistribution
+
+    def interrupting(self, filename):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PathDistribution, "read_text", interrupting)
+
+    with pytest.raises(KeyboardInterrupt):
+        find_installed(None)
+
+
+@pytest.mark.parametrize("requirement", ["holon-core>=0.1,<2", "holon-core>=1.0rc1", "holon-core"])
+def test_a_core_that_is_a_prerelease_is_compared_thoroughly(
+    site: Site, monkeypatch, requirement: str
+) -> None:
+    """Not only plain releases have an order."""
+    info = site.folder / f"holon_core-{CORE}.dist-info"
+    (info / "METADATA").write_text("Name: holon-core\nVersion: 1.0rc2\n\n", encoding="utf-8")
+    site.add("acme-one", requires=(requirement,))
+
+    found = {each.provenance.distribution: each.problem for each in find_installed(None)}
+
+    assert found["acme-one"] == ""

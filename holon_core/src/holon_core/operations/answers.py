@@ -79,9 +79,9 @@ def answer(**members: Schema) -> Schema:
     return _object(members)
 
 
-def page(name: str, items: Schema, *, cursor: str = "string") -> Schema:
+def page(name: str, items: Schema, *, cursor: str = "string", **more: Schema) -> Schema:
     """Describe a page of a listing; ``next_after`` begins the next one, null ends it."""
-    return _object({name: listed(items), "next_after": {"type": [cursor, "null"]}})
+    return _object({name: listed(items), "next_after": {"type": [cursor, "null"]}, **more})
 
 
 def _record(cls: Any) -> Schema:

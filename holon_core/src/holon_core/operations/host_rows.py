@@ -53,6 +53,7 @@ def list_plugins(door: Door, _: Params) -> Any:
     return {
         "plugins": to_json(plugins.list()),
         "missing_guards": list(plugins.missing_guards()),
+        "loading": plugins.loading,
     }
 
 
@@ -113,7 +114,9 @@ ROWS = (
         verb="list",
         request=params(),
         response=answer(
-            plugins=listed(schema_of(PluginState)), missing_guards=listed({"type": "string"})
+            plugins=listed(schema_of(PluginState)),
+            missing_guards=listed({"type": "string"}),
+            loading={"type": "string"},
         ),
         authority=Authority.OPERATOR,
         effects=READS,
@@ -122,7 +125,8 @@ ROWS = (
         columns=("name", "distribution", "version", "active", "problems"),
         doc=(
             "List plugins, active and quarantined with the reason, and the guards that belong to "
-            "this storage root and are missing: each of them denies every call."
+            "this storage root and are missing: each of them denies every call. `loading` says "
+            "which installed plugins were looked at."
         ),
     ),
     Operation(

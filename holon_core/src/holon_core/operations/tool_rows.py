@@ -24,6 +24,9 @@ from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Authority, Decision, Effect
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holon_core.runtime import Runtime
     from holon_core.session import Session
 
 NOUN = "runtime-tool"
@@ -32,6 +35,7 @@ WRITES = frozenset({Effect.HOST_STATE_WRITE})
 RESULT = schema_of(ToolResult)
 _KEY = text("Idempotency key: the same key and payload run once.")
 _DIGEST = text("Digest of the definition that is meant, where it is pinned.")
+_FAULT = answer(by={"type": "string"}, problem={"type": "string"})
 _DECISIONS = [decision.value for decision in Decision]
 
 
@@ -40,7 +44,17 @@ def list_tools(door: Door, given: Params) -> Any:
     limit = given.get("limit", 50)
     found = door.runtime.tools.list(after=given.get("after", ""), limit=limit)
     last = found[-1].id if len(found) == limit else None
-    return {"tools": to_json(found), "next_after": last}
+    return {"tools": to_json(found), "next_after": last, "faults": list(_faults(door.runtime))}
+
+
+def _faults(runtime: Runtime) -> Iterator[dict[str, str]]:
+    """Say what may be missing from the list: plugins and sources that failed, and why."""
+    for plugin in runtime.plugins.list():
+        by = plugin.distribution or plugin.name
+        yield from ({"by": by, "problem": problem} for problem in plugin.problems)
+    for source in runtime.tools.sources():
+        if source.state in ("late", "failed"):
+            yield {"by": source.id, "problem": source.problem}
 
 
 def read_tool(door: Door, given: Params) -> Any:
@@ -116,13 +130,16 @@ ROWS = (
         noun=NOUN,
         verb="list",
         request=params(after=AFTER_ID, limit=LIMIT),
-        response=page("tools", schema_of(RuntimeToolDescriptor)),
+        response=page("tools", schema_of(RuntimeToolDescriptor), faults=listed(_FAULT)),
         authority=Authority.CALLER,
         effects=READS,
         handler=list_tools,
         listing="tools",
         columns=("id", "side_effect_class", "readiness", "approval", "description"),
-        doc="List the tools of the catalogue by id. It shows base readiness, never who may call.",
+        doc=(
+            "List the tools of the catalogue by id. It shows base readiness, never who may call. "
+            "`faults` say which plugins and sources failed or are late, whose tools may be missing."
+        ),
     ),
     Operation(
         noun=NOUN,

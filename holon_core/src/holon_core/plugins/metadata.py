@@ -46,11 +46,14 @@ def installed() -> list[Installed]:
     """
     from importlib.metadata import distributions
 
-    found: dict[str, Installed] = {}
+    found: list[Installed] = []
+    seen: set[str] = set()
     for distribution in distributions():
-        for each in _read(distribution):
-            found.setdefault(each.name, each)
-    return sorted(found.values(), key=lambda each: each.name)
+        stem = _stem(distribution)
+        if stem not in seen:
+            seen.add(stem)
+            found += _read(distribution, stem)
+    return sorted(found, key=lambda each: each.name)
 
 
 def version_of(name: str) -> str | None:
@@ -69,34 +72,34 @@ def normal(name: str) -> str:
     return _SEPARATORS.sub("-", name).lower()
 
 
-def _read(distribution: Distribution) -> Iterator[Installed]:
+def _stem(distribution: Distribution) -> str:
+    """Return the name by which a distribution is told from others, which its folder bears."""
+    # The public way parses the whole metadata of all that is installed.
+    path = getattr(distribution, "_path", None)
+    if path is None:
+        return normal(str(distribution.metadata["Name"]))
+    return normal(path.name.rpartition(".")[0].partition("-")[0])
+
+
+def _read(distribution: Distribution, stem: str) -> Iterator[Installed]:
     try:
         text = distribution.read_text("entry_points.txt") or ""
         if not _SECTION.search(text):
             return
         # The rest of it is the description, which may be long.
         fields = _fields(distribution.read_text("METADATA") or "")
-        name = normal("".join(fields.get("name", ())))
-        if _is_first(distribution, name):
-            yield Installed(
-                name=name,
-                version="".join(fields.get("version", ())),
-                requires=tuple(fields.get("requires-dist", ())),
-                points=tuple(_points(text)),
-            )
+        if not fields.get("name"):
+            raise LookupError("it names no distribution")
+        yield Installed(
+            name=normal("".join(fields["name"])),
+            version="".join(fields.get("version", ())),
+            requires=tuple(fields.get("requires-dist", ())),
+            points=tuple(_points(text)),
+        )
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        folder = str(getattr(distribution, "_path", "")).replace("\\", "/").rpartition("/")[2]
-        text = f"its metadata cannot be read: {told(error)}"
-        yield Installed(name=normal(folder.partition("-")[0]), problem=text)
-
-
-def _is_first(distribution: Distribution, name: str) -> bool:
-    from importlib.metadata import Distribution
-
-    first = Distribution.from_name(name)
-    return first.locate_file("") == distribution.locate_file("")
+        yield Installed(name=stem, problem=f"its metadata cannot be read: {told(error)}")
 
 
 def _fields(metadata: str) -> dict[str, list[str]]:
