@@ -77,10 +77,16 @@ def tools(effects: Path) -> list[Any]:
     return [append, asked, read]
 
 
+def ready_file(root: Path, number: int) -> Path:
+    """Return the file that says that a caller is at work."""
+    return root.parent / f"ready-{number}"
+
+
 def work(root: Path, seed: int) -> None:
     """Call at random until killed."""
     dice = random.Random(seed)
     with holon.Runtime.open(root, discover=False, tools=tools(root.parent / "effects")) as rt:
+        ready_file(root, seed).touch()
         session = rt.session(principal="caller")
         for turn in range(1_000_000):
             one_turn(rt, session, dice, f"{seed}-{turn}")
@@ -132,6 +138,7 @@ class Callers:
         self._dice = dice
         self.pids: list[int] = []
         self._started = 0
+        self._numbers: dict[int, int] = {}
 
     def ask(self, order: str) -> str:
         """Send the nursery one line and return its answer."""
@@ -144,7 +151,17 @@ class Callers:
     def start(self) -> None:
         """Start one more caller."""
         self._started += 1
-        self.pids.append(int(self.ask(f"fork {self._started}")))
+        pid = int(self.ask(f"fork {self._started}"))
+        self.pids.append(pid)
+        self._numbers[pid] = self._started
+
+    def settle(self, root: Path) -> None:
+        """Wait until every caller is at work: a busy machine starts them slowly."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if all(ready_file(root, self._numbers[pid]).exists() for pid in self.pids):
+                return
+            time.sleep(0.005)
 
     def kill_one(self) -> None:
         """Kill a random caller, wherever it stands."""
@@ -280,7 +297,10 @@ def one_root(root: Path, dice: random.Random, *, kills: int, processes: int) -> 
         for _ in range(kills):
             while len(alive.pids) < processes:
                 alive.start()
-            time.sleep(dice.uniform(0.01, 0.2))
+            # Now and then in the middle of an opening, mostly in the middle of calls.
+            if dice.random() < 0.8:
+                alive.settle(root)
+            time.sleep(dice.uniform(0.01, 0.15))
             alive.kill_one()
             look(root, living=len(alive.pids))
         alive.kill_all()
