@@ -18,10 +18,11 @@ from attrs import evolve
 from holon_core import Effect, hookimpl
 from holon_core.records.failure import failure
 from holon_core.records.lane import CapabilityLane, LaneExecutor
+from holon_core.records.operation import Operation
 from holon_core.records.outcome import ExecutorFailure, ExecutorOutcome, ExecutorStatus, completed
 from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
 from holon_core.records.tool import RuntimeToolDescriptor, SecretSlot
-from holon_core.records.words import Origin, Posture
+from holon_core.records.words import Authority, Origin, Posture
 from holon_core.testing import Lane
 
 NAME = "acme-lane"
@@ -52,6 +53,17 @@ WORK = RuntimeToolDescriptor(
     },
     effects=frozenset({Effect.WORKSPACE_WRITE}),
     secret_slots=(SecretSlot(name="token", ref=f"env:{VARIABLE}"),),
+)
+
+
+COUNT = Operation(
+    noun=NAME,
+    verb="count",
+    request={"type": "object", "properties": {}, "additionalProperties": False},
+    response={"type": "object"},
+    authority=Authority.CALLER,
+    handler=lambda door, params: {},
+    doc="Count nothing.",
 )
 
 
@@ -131,6 +143,10 @@ class Plugin:
     def holon_executors(self, host: Any) -> Any:
         return [LaneExecutor(source=NAME, executor=self.executor, self_limiting=True)]
 
+    @hookimpl
+    def holon_operations(self, host: Any) -> Any:
+        return [COUNT]
+
 
 def lane(plugin: object = None, **changes: Any) -> Lane:
     """Make the lane of a plugin, with all the calls that the suite asks for."""
@@ -164,6 +180,7 @@ _plugin = Plugin()
 holon_capability_lanes = _plugin.holon_capability_lanes
 holon_skill_sources = _plugin.holon_skill_sources
 holon_executors = _plugin.holon_executors
+holon_operations = _plugin.holon_operations
 """
 
 
@@ -287,6 +304,17 @@ def executors_present(_: Path) -> Lane:
             return []
 
     return lane(Alone())
+
+
+def operations_own(_: Path) -> Lane:
+    """An operation under a noun of the core."""
+
+    class Taking(Plugin):
+        @hookimpl
+        def holon_operations(self, host: Any) -> Any:
+            return [evolve(COUNT, noun="runtime-tool")]
+
+    return lane(Taking())
 
 
 def preview_starts_nothing(_: Path) -> Lane:
@@ -424,6 +452,7 @@ BROKEN = {
     "schemas-projectable": (schemas_projectable,),
     "effects-declared": (effects_declared,),
     "executors-present": (executors_present,),
+    "operations-own": (operations_own,),
     "preview-starts-nothing": (preview_starts_nothing,),
     "outputs-validate": (outputs_validate,),
     "reasons-listed": (reasons_listed, reasons_of_another_kind),

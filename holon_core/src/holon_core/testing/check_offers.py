@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from holon_core.plugins import hookspecs
 from holon_core.plugins.loader import FIRST_PARTY
@@ -11,6 +11,7 @@ from holon_core.records.finding import has_errors
 from holon_core.records.words import LaneKind
 from holon_core.testing.offering import definitions, loaded, offered
 from holon_core.testing.report import Result, Verdict
+from holon_core.wire.schema_check import check_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,3 +132,22 @@ def definitions_stable(bench: Bench) -> Iterator[Result]:
         moved = (*state.added, *state.changed, *state.removed)
         text = f"a second reading changed {', '.join(moved[:5])}"
         yield bad(text) if moved else ok(f"the source {state.id}")
+
+
+def operations_own(bench: Bench) -> Iterator[Result]:
+    """Operations stand under nouns of the lane's own, with usable schemas and a text."""
+    from holon_core.operations.table import ROWS
+
+    taken = {row.noun for row in ROWS}
+    rows = offered(bench, "holon_operations")
+    if not rows:
+        yield skip("it offers no operation")
+    for row in rows:
+        faults = [f"the noun {row.noun} is the core's"] if row.noun in taken else []
+        faults += [] if callable(row.handler) and row.doc else ["it has no handler or no text"]
+        roles: tuple[tuple[object, Literal["input", "output"]], ...]
+        roles = ((row.request, "input"), (row.response, "output"))
+        for schema, role in roles:
+            found = check_schema(schema, role=role).findings
+            faults += [f"{role}{f.path}: {f.message}" for f in found if has_errors([f])]
+        yield bad("; ".join(faults)) if faults else ok(row.method)

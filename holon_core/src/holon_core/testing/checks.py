@@ -54,6 +54,7 @@ CHECKS: tuple[Check, ...] = tuple(
             check_definitions.schemas_projectable,
             check_definitions.effects_declared,
             check_definitions.executors_present,
+            check_offers.operations_own,
             check_calls.preview_starts_nothing,
             check_calls.outputs_validate,
             check_calls.reasons_listed,
