@@ -128,10 +128,10 @@ def test_each_piece_of_garbage_is_refused(number: int) -> None:
 def test_a_fault_while_judging_stays_with_its_definition(monkeypatch, error) -> None:
     """Whatever a check runs into, the other definitions are judged."""
 
-    def failing(schema, *, role):
+    def failing(copy, *, role):
         raise error
 
-    monkeypatch.setattr("holon_core.catalogue.candidates.check_schema", failing)
+    monkeypatch.setattr("holon_core.catalogue.candidates.check_normalised", failing)
 
     one = judge().judge(3, GOOD)
 
@@ -142,10 +142,10 @@ def test_a_fault_while_judging_stays_with_its_definition(monkeypatch, error) -> 
 def test_an_interrupt_while_judging_passes(monkeypatch) -> None:
     """The user's interrupt is no fault of a definition."""
 
-    def interrupting(schema, *, role):
+    def interrupting(self, tool):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("holon_core.catalogue.candidates.check_schema", interrupting)
+    monkeypatch.setattr(Candidates, "_of_lane", interrupting)
 
     with pytest.raises(KeyboardInterrupt):
         judge().judge(0, GOOD)

@@ -467,3 +467,11 @@ def test_a_core_that_is_a_prerelease_is_compared_thoroughly(
     found = {each.provenance.distribution: each.problem for each in find_installed(None)}
 
     assert found["acme-one"] == ""
+
+
+def test_the_core_may_bring_a_plugin_of_its_own(site: Site, open_runtime) -> None:
+    """It need not require itself."""
+    site.add("acme-code", points={})
+    site.metadata("holon-core", CORE, requires=(), entry_points="[holon]\ncore = acme_code\n")
+
+    assert names(open_runtime()) == {"core": True}

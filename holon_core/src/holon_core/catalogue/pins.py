@@ -115,11 +115,10 @@ def earlier(store: Store, tool: RuntimeToolDescriptor, since: str | None) -> Any
 
 def _revisions(tables: Tables, tool_id: str) -> Iterator[bytes]:
     newest = tables.document(TOOLS, tool_id)
+    # A host function is in no collection.
     last = 0 if newest is None else newest.revision
-    if newest is not None:
-        yield newest.body
-    for revision in range(last - 1, max(0, last - MAX_REVISIONS), -1):
-        found = tables.document_at(TOOLS, tool_id, revision)
+    for revision in range(last, max(0, last - MAX_REVISIONS), -1):
+        found = newest if revision == last else tables.document_at(TOOLS, tool_id, revision)
         # A removed tool that came back has a revision without a body in between.
         if found is not None and found.body is not None:
             yield found.body
