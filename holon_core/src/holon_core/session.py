@@ -213,7 +213,10 @@ class Session:
         Raises:
             Misuse: Called on the runtime's own loop thread.
         """
-        attempt, refused = self._release(call_id)
+        return self._released(call_id, anybodys=False)
+
+    def _released(self, call_id: str, *, anybodys: bool) -> ToolResult:
+        attempt, refused = self._release(call_id, anybodys=anybodys)
         self._guard.threads.refuse_on_loop()
         return refused or guarded.call(self._guard, attempt)
 
@@ -224,7 +227,9 @@ class Session:
         attempt, refused = await asyncio.to_thread(self._release, call_id)
         return refused or await guarded.acall(self._guard, attempt)
 
-    def _release(self, call_id: str) -> tuple[Attempt, ToolResult | None]:
+    def _release(
+        self, call_id: str, *, anybodys: bool = False
+    ) -> tuple[Attempt, ToolResult | None]:
         self._check_open()
         check_fits(call_id, "a call id")
         try:
@@ -237,7 +242,7 @@ class Session:
             self.caller.workspace,
         )
         attempt, refused = release_attempt(
-            self._guard, held, allowed=mine, caller=self.caller, call_id=call_id
+            self._guard, held, allowed=mine or anybodys, caller=self.caller, call_id=call_id
         )
         if self._begun is not None:
             self._begun(attempt)
@@ -281,14 +286,14 @@ def release_attempt(
         code = "not_held" if held is None else "not_allowed"
         problem = failure(code, text, call=call_id[:200])
         return attempt, record_refusal(guard, attempt, problem, wait=True)
-    return (
-        Attempt(
-            str(held.tool["id"]),
-            dict(held.arguments),
-            held.caller,
-            mode="release",
-            key=held.idempotency_key,
-            held=held,
-        ),
-        None,
+    attempt = Attempt(
+        str(held.tool["id"]),
+        dict(held.arguments),
+        held.caller,
+        mode="release",
+        key=held.idempotency_key,
+        held=held,
     )
+    if caller.principal != held.caller.principal:
+        attempt.released_by = caller.principal
+    return attempt, None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import holon_core as holon
 from holon_core.errors import Refused
 from holon_core.operations.table import ROWS
 from holon_core.records.words import Authority
@@ -113,6 +114,46 @@ def test_an_approver_releases_anybodys_call_as_its_caller(ask, written):
     released = ask("runtime-tool/release", who="bo", where=None, authorities=ALL, call_id=held)
 
     assert (released["status"], released["call_id"], written) == ("completed", held, ["hi"])
+
+
+def test_a_release_by_an_approver_names_who_released_it(ask):
+    """The record of what runs says so; a caller's own release needs no name beside its own."""
+    said = {}
+    for who in ("ann", "bo"):
+        held = ask("runtime-tool/call", who="ann", **WRITE)["held"]
+        ask("execution-approval/approve", who="bo", authorities=ALL, id=held, reason="ok")
+        ask("runtime-tool/release", who=who, authorities=ALL, call_id=held)
+        records = ask("evidence/read", who="ann", call_id=held)["records"]
+        [said[who]] = [r["body"] for r in records if r["kind"] == "accepted"]
+
+    assert "released_by" not in said["ann"]
+    assert said["bo"]["released_by"] == "bo"
+    assert said["bo"]["caller"]["principal"] == "ann"
+
+
+def test_a_release_is_named_where_policy_asks_no_more(ask, runtime, tmp_path):
+    """What needs no approval by now is released by name, too."""
+    held = ask("runtime-tool/call", who="ann", **WRITE)["held"]
+    ask("execution-approval/approve", who="bo", authorities=ALL, id=held, reason="ok")
+    runtime.close()
+    allowing = {"rules": [{"id": "host.app/write", "decision": "allow"}]}
+
+    @holon.tool(effects={"machine_write"})
+    def write(text: str) -> dict[str, int]:
+        """Write a text."""
+        return {"count": 1}
+
+    with holon.Runtime.open(
+        tmp_path / "root", tools=[write], discover=False, config=allowing
+    ) as again:
+        bo = again.session(principal="bo").caller
+        given = {"call_id": held}
+        released = again.dispatch("runtime-tool/release", given, caller=bo, authorities=ALL)
+        [accepted] = [r for r in again.evidence.read(held) if r.kind == "accepted"]
+
+    assert released["status"] == "completed"
+    assert accepted.body["policy"]["decision"] == "allow"
+    assert accepted.body["released_by"] == "bo"
 
 
 def test_a_caller_sees_the_evidence_of_its_own_calls(ask):

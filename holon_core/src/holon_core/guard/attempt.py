@@ -53,6 +53,8 @@ class Attempt:
     started = 0.0
     revision = 0
     self_approved = False
+    # Who releases a held call of somebody else.
+    released_by: str | None = None
     approval_id: str | None = None
     fingerprint: str | None = None
     preview: Mapping[str, Any] | None = None

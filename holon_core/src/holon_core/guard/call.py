@@ -358,7 +358,7 @@ def _refuse_in(
 def _accepted(guard: Guard, attempt: Attempt) -> Draft:
     recorder, entry = guard.recorder, attempt.entry
     payload = recorder.safe_payload(attempt.arguments, attempt.canonical, entry.input_marks)
-    if attempt.fingerprint is None:
+    if attempt.fingerprint is None and attempt.released_by is None:
         # Neither approval nor key: but for time, call and payload the record is the same each time.
         return recorder.quick(
             attempt,
@@ -373,6 +373,8 @@ def _accepted(guard: Guard, attempt: Attempt) -> Draft:
         fields["self_approved"] = "true" if attempt.self_approved else "false"
     if attempt.key is not None:
         fields["idempotency_key"] = quote(recorder.safe_text(attempt.key))
+    if attempt.released_by is not None:
+        fields["released_by"] = quote(attempt.released_by)
     return recorder.draft(attempt.chain, attempt.call_id, "accepted", fields, payload=payload)
 
 
