@@ -351,3 +351,60 @@ def test_all_payloads_may_be_past_their_retention(open_runtime, read, clock, mon
         left = [r for r in rt.evidence.list(workspace=None) if r.payload is not None]
         rt.close()
     assert left == []
+
+
+def test_a_refusal_that_cannot_be_recorded_says_both(open_runtime, read, tmp_path):
+    """What was refused, and that there is no record of it."""
+    import sqlite3
+
+    def harm() -> None:
+        other = sqlite3.connect(tmp_path / "root" / "holon.db")
+        other.execute("drop table live")
+        other.close()
+
+    rt = open_runtime(read, plugins=[Provider(act=harm, decision="deny")])
+
+    result = rt.session(principal="ann").call(READ)
+
+    assert (result.status, result.failure.code) == ("blocked", "evidence_unavailable")
+    assert result.failure.details["refused"] == "policy_denied"
+
+
+def test_an_async_tool_that_answers_its_cancelling_was_late_all_the_same(open_runtime):
+    """What it returns after its limit is no result."""
+
+    @holon.tool(effects={"none"}, timeout_s=0.05)
+    async def polite() -> int:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            return 1
+        return 2
+
+    result = open_runtime(polite).session(principal="ann").call("host.app/polite")
+
+    assert (result.status, result.failure.code, result.output) == ("failed", "timeout", None)
+
+
+def test_two_openings_that_find_the_same_dead_call_mark_it_once(open_runtime, read):
+    """Whoever comes second finds it closed."""
+    from holon_core.guard import recovery
+
+    rt = open_runtime(read)
+    found: list[Any] = []
+
+    def answer(call: holon.SealedCall) -> ExecutorOutcome:
+        guard = rt._guard
+        found.extend(guard.store.read(lambda tables: tables.open_calls()))
+        for _ in range(2):
+            guard.store.transact(
+                lambda tables: recovery._interrupt(tables, guard.recorder, found[0])
+            )
+        return completed({"result": 1})
+
+    answering(rt, READ, answer)
+
+    result = rt.session(principal="ann").call(READ)
+
+    assert result.failure.code == "evidence_not_closed"
+    assert kinds(rt) == ["accepted", "interrupted"]
