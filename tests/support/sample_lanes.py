@@ -65,7 +65,8 @@ class Source:
 
     def read(self) -> Iterable[Any]:
         self.readings += 1
-        return self.definitions() if callable(self.definitions) else self.definitions
+        found: Any = self.definitions
+        return found() if callable(found) else found  # type: ignore[no-any-return]
 
 
 class Lane:

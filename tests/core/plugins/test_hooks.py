@@ -21,7 +21,7 @@ def candidate(made: Any) -> Candidate:
     return Candidate(plugin=made, name=made.name, provenance=Provenance(plugin=made.name))
 
 
-def marked(**options: bool) -> Any:
+def marked(**options: Any) -> Any:
     @holon.hookimpl(**options)
     def function(host):
         return ()
