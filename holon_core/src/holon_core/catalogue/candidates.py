@@ -21,8 +21,14 @@ from holon_core.records.tool import (
     SecretSlot,
 )
 from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture, Severity
-from holon_core.wire.canonical import canonical, digest
-from holon_core.wire.schema_check import SchemaReport, check_schema
+from holon_core.wire.canonical import digest
+from holon_core.wire.schema_check import (
+    MAX_SCHEMA_DEPTH,
+    SchemaReport,
+    check_normalised,
+    check_schema,
+)
+from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
     from holon_core.records.lane import CapabilityLane
@@ -32,7 +38,7 @@ MAX_DEFINITION_BYTES = 1024 * 1024
 _UNSET_OUTPUT_BYTES = Limits().max_output_bytes
 _TEXTS = ("id", "lane", "version", "name", "title", "description", "executor_ref")
 _TEXT_TUPLES = ("examples", "risk_hints", "projections")
-_WORDS = {"posture": Posture, "approval": ApprovalRequirement}
+_WORDS: Mapping[str, type[Any]] = {"posture": Posture, "approval": ApprovalRequirement}
 _RECORDS: Mapping[str, type[Any]] = {"dependencies": Dependency, "secret_slots": SecretSlot}
 
 
@@ -76,6 +82,7 @@ class Candidates:
         self._origin = origin
         self._provenance = provenance
         self._schemas: dict[tuple[str, bytes], SchemaReport] = {}
+        self._lowered: dict[Limits, Limits] = {}
 
     def judge(self, position: int, given: Any) -> Candidate:
         """Judge one definition, whatever it is; never raises on account of it.
@@ -114,15 +121,21 @@ class Candidates:
     def _accepted(
         self, given: RuntimeToolDescriptor, schema: dict[str, Any], findings: list[Finding]
     ) -> Candidate:
-        tool = evolve(
-            given,
-            input_schema=schema,
-            limits=self._limited(given.limits),
-            origin=self._origin,
-            provenance=self._provenance,
-        )
+        limits = self._limited(given.limits)
         try:
-            tool = tool.with_digest(digest(tool.definition(), domain=DEFINITION_DOMAIN))
+            # Of thousands of tools each copy counts: the digest comes first, so that one will do.
+            changed = {
+                "input_schema": schema,
+                "limits": [limits.timeout_s, limits.max_output_bytes],
+            }
+            tool = evolve(
+                given,
+                input_schema=schema,
+                limits=limits,
+                origin=self._origin,
+                provenance=self._provenance,
+                digest=digest({**given.definition(), **changed}, domain=DEFINITION_DOMAIN),
+            )
             body = json.dumps(descriptor_json(tool), ensure_ascii=False).encode()
         except JsonRefused as error:
             fault = Finding(code="record_invalid", message=error.message, path=error.path)
@@ -133,6 +146,12 @@ class Candidates:
         return Candidate(label=given.id, tool=tool, body=body, findings=tuple(findings))
 
     def _limited(self, limits: Limits) -> Limits:
+        known = self._lowered.get(limits)
+        if known is None:
+            known = self._lowered[limits] = self._filled(limits)
+        return known
+
+    def _filled(self, limits: Limits) -> Limits:
         # A definition cannot say that it states no output limit: the default of the record is it.
         if limits.max_output_bytes == _UNSET_OUTPUT_BYTES:
             limits = evolve(limits, max_output_bytes=self._limits.max_output_bytes)
@@ -163,13 +182,12 @@ class Candidates:
     def _schema(self, schema: Any, role: Any) -> SchemaReport:
         # A catalogue repeats its schemas: each is checked once.
         try:
-            key = (role, canonical(schema))
-        except JsonRefused as error:
-            fault = Finding(code="schema_invalid", message=str(error), path=error.path)
-            return SchemaReport(schema=False, findings=(fault,))
-        known = self._schemas.get(key)
+            copy, text = normalise(schema, max_depth=MAX_SCHEMA_DEPTH)
+        except JsonRefused:
+            return check_schema(schema, role=role)
+        known = self._schemas.get((role, text))
         if known is None:
-            known = self._schemas[key] = check_schema(schema, role=role)
+            known = self._schemas[role, text] = check_normalised(copy, role=role)
         return known
 
 

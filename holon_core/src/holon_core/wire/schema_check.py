@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from holon_core.wire.dialects import Dialect
     from holon_core.wire.engine import Engine
+    from holon_core.wire.json_types import JsonValue
 
 MAX_NODES = 20_000
 MAX_SCHEMA_DEPTH = 64
@@ -77,6 +78,11 @@ def check_schema(schema: object, *, role: Role, engine: Engine | None = None) ->
     except JsonRefused as refused:
         code = "schema_limit" if refused.rule in _LIMITS else "schema_invalid"
         return _refused(False, Finding(code=code, message=refused.message, path=refused.path))
+    return check_normalised(copy, role=role, engine=engine)
+
+
+def check_normalised(copy: JsonValue, *, role: Role, engine: Engine | None = None) -> SchemaReport:
+    """Check a schema that ``normalise`` made and nobody else holds; see ``check_schema``."""
     if isinstance(copy, bool):
         return _boolean(copy, role)
     if not isinstance(copy, dict):
