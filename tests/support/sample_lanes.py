@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from attrs import evolve
 
 import distributions
 import holon_core as holon
+from holon_core.plugins.metadata import installed
 from holon_core.records.lane import CapabilityLane, LaneExecutor
 from holon_core.records.outcome import ExecutorOutcome, completed
 from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
@@ -109,6 +111,9 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        # What is installed where the suite runs is hidden: the first of a name counts.
+        for each in installed():
+            self.metadata(each.name, each.version)
         self.metadata("holon-core", CORE, requires=())
 
     def metadata(
@@ -119,8 +124,11 @@ class Site:
         requires: Iterable[str] = (FITS,),
         entry_points: str = "",
     ) -> Path:
-        """Write the metadata of a distribution and return its folder."""
-        info = self.folder / f"{name.replace('-', '_')}-{version}.dist-info"
+        """Write the metadata of a distribution, instead of any before; return its folder."""
+        stem = name.replace("-", "_")
+        for old in self.folder.glob(f"{stem}-*.dist-info"):
+            shutil.rmtree(old)
+        info = self.folder / f"{stem}-{version}.dist-info"
         info.mkdir(exist_ok=True)
         head = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
         head += [f"Requires-Dist: {each}" for each in requires]
@@ -151,6 +159,9 @@ class Site:
                 none are given.
         """
         module = name.replace("-", "_").replace(".", "_")
+        if name.startswith("holon-"):
+            # Not the name of a package that other tests may have imported.
+            module = f"sample_{module}"
         source = textwrap.dedent(code) if code else lane_code(name)
         (self.folder / f"{module}.py").write_text(source, encoding="utf-8")
         chosen = {name: module} if points is None else points

@@ -49,9 +49,6 @@ def test_another_version_of_the_distribution_reads_anew(site: Site, open_runtime
     """Provenance is part of every entry."""
     site.add("acme-one")
     open_runtime().close()
-    for file in (site.folder / "acme_one-1.0.dist-info").iterdir():
-        file.unlink()
-    (site.folder / "acme_one-1.0.dist-info").rmdir()
     site.add("acme-one", version="1.1")
 
     rt = open_runtime()

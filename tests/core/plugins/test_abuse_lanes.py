@@ -329,7 +329,7 @@ def test_ab_lane_012_switching_off_all_third_party_lanes(
     """No third-party code is imported, built-ins work, and the report says that it is off."""
     site.add("acme-broken", "raise RuntimeError")
     site.add("acme-good")
-    site.add("holon-mcp", points={"mcp": "holon_mcp"})
+    site.add("holon-mcp", points={"mcp": "sample_holon_mcp"})
     code = """
 import json, sys, holon_core as holon
 config = {"plugins": ["first-party"]} if sys.argv[2] == "argument" else None

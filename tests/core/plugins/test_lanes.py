@@ -245,7 +245,7 @@ def test_a_tool_says_which_lane_is_missing(open_runtime) -> None:
 
 def test_a_tool_whose_plugin_is_gone_names_its_distribution(site: Site, open_runtime) -> None:
     """What an absent plugin brought stays in the list, and says what to install."""
-    site.add("holon-mcp", points={"mcp": "holon_mcp"})
+    site.add("holon-mcp", points={"mcp": "sample_holon_mcp"})
     open_runtime().close()
 
     rt = open_runtime(Lane("other"), discover=False)

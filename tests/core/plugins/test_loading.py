@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from itertools import permutations
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import holon_core as holon
 from holon_core.plugins.loader import core_version, find_installed
-from sample_lanes import CORE, FITS, Lane, Site, ids, plugin, problems
+from sample_lanes import CORE, FITS, Lane, Site, ids, lane_code, plugin, problems
 
 
 def names(rt: holon.Runtime) -> dict[str, bool]:
@@ -171,7 +172,7 @@ def test_two_strangers_of_one_name_are_both_refused(site: Site, open_runtime) ->
 
 def test_this_projects_own_never_loses_its_name(site: Site, open_runtime) -> None:
     """A stranger under the name of a first-party plugin is refused alone."""
-    site.add("holon-mcp", points={"mcp": "holon_mcp"})
+    site.add("holon-mcp", points={"mcp": "sample_holon_mcp"})
     site.add("acme-mcp", points={"mcp": "acme_mcp"})
 
     states = {each.distribution: each.active for each in open_runtime().plugins.list()}
@@ -263,7 +264,7 @@ def test_holon_toml_limits_loading(site: Site, open_runtime, tmp_path: Path) -> 
 
 def test_first_party_stands_for_this_projects_own(site: Site, open_runtime) -> None:
     """One word turns all strangers off and leaves the built-in lanes."""
-    site.add("holon-mcp", points={"mcp": "holon_mcp"})
+    site.add("holon-mcp", points={"mcp": "sample_holon_mcp"})
     module = site.add("acme-one")
 
     rt = open_runtime(config={"plugins": ["first-party"]})
@@ -388,12 +389,10 @@ def test_a_given_plugin_without_a_name_is_called_by_its_class(open_runtime) -> N
     assert states == {"Nameless": True, "Shy": False}
 
 
-def test_a_given_module_of_this_project_is_first_party(site: Site, open_runtime) -> None:
+def test_a_given_module_of_this_project_is_first_party(open_runtime) -> None:
     """A lane's own tests give its module, without installing it."""
-    import importlib
-
-    site.add("holon-mcp", points={})
-    module = importlib.import_module("holon_mcp")
+    module = ModuleType("holon_mcp.plugin")
+    exec(lane_code("holon-mcp"), vars(module))
 
     rt = open_runtime(module, discover=False)
 
