@@ -89,7 +89,7 @@ USES: dict[str, Callable[[Tables], object]] = {
     "approvals_for": lambda t: t.approvals_for("f"),
     "approvals_in_scope": lambda t: t.approvals_in_scope("t", "p", ApprovalState.PENDING),
     "list_approvals": lambda t: t.list_approvals(
-        state=ApprovalState.PENDING, workspace="ws", after="", limit=5
+        state=ApprovalState.PENDING, workspace="ws", after="", limit=5, now=0
     ),
     "count_pending": lambda t: t.count_pending("ws", "p", 5),
     "last_consumed": lambda t: t.last_consumed("t", "ws"),
@@ -168,7 +168,7 @@ def test_an_approval_comes_back_as_it_was_stored(tables):
     assert tables.approval("a3") is None
     assert tables.approvals_for("f") == [grant, APPROVAL]
     assert tables.approvals_in_scope("t", "p", ApprovalState.CONSUMED) == [grant]
-    assert tables.list_approvals(state=None, workspace=None, after="a1", limit=5) == [grant]
+    assert tables.list_approvals(state=None, workspace=None, after="a1", limit=5, now=0) == [grant]
     assert tables.count_pending("ws", "p", 5) == 1
     assert tables.count_pending(None, "p", 5) == 0
     assert tables.last_consumed("t", "ws") == "c2"

@@ -15,6 +15,7 @@ from holon_core.ids import new_id
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.failure import failure
 from holon_core.records.words import ApprovalState, Effect, HeldState
+from holon_core.store.approval_tables import aged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,7 +52,7 @@ class Approvals:
         return tuple(
             self._guard.store.read(
                 lambda tables: tables.list_approvals(
-                    state=state, workspace=workspace, after=after, limit=limit
+                    state=state, workspace=workspace, after=after, limit=limit, now=self._now()
                 )
             )
         )
@@ -74,7 +75,8 @@ class Approvals:
         Raises:
             Refused: ``not_held``: there is none.
         """
-        return self._guard.store.read(lambda tables: _find(tables, approval_or_call))
+        found = self._guard.store.read(lambda tables: _find(tables, approval_or_call))
+        return aged(found, self._now())
 
     def held_call(self, call_id: str) -> HeldCall:
         """Return a held call, whatever became of it.
@@ -339,8 +341,6 @@ class Approvals:
                 return approval
             if approval.state is not ApprovalState.PENDING or left <= 0:
                 return approval
-            if self._now() >= approval.expires_at_unix_seconds:
-                return evolve(approval, state=ApprovalState.EXPIRED)
             time.sleep(min(POLL_S, left))
 
     def _decide(

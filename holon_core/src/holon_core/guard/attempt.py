@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.failure import StructuredFailure
+    from holon_core.records.outcome import ExecutorEvidenceDraft
     from holon_core.records.tool import Limits
     from holon_core.records.words import Effect
     from holon_core.records.workspace import Workspace
@@ -84,6 +85,7 @@ class Attempt:
         self.held = held
         self.call_id = held.call_id if held is not None and mode == "release" else new_id("c")
         self.seqs: list[int] = []
+        self.drafts: list[ExecutorEvidenceDraft] = []
 
     def cancel_by(self, token: CancelToken) -> None:
         """Let a token that the caller holds end what runs for this call."""

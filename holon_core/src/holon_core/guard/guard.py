@@ -96,6 +96,7 @@ class Guard:
             return False
         self.revision = found
         self.catalogue.forget()
+        self.workspaces.forget()
         self._on_change()
         return True
 

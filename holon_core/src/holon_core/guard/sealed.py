@@ -185,5 +185,6 @@ def mint(attempt: Attempt, services: CallServices) -> SealedCall:
     call._attempt = attempt
     call._services = services
     call._secrets = {}
-    call._drafts = []
+    # The list is the attempt's: a call that is cancelled and closed anew keeps its evidence.
+    call._drafts = attempt.drafts
     return call

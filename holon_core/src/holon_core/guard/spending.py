@@ -10,6 +10,7 @@ from attrs import evolve
 from holon_core.guard.fingerprint import arguments_digest
 from holon_core.records.failure import failure
 from holon_core.records.words import ApprovalState, Effect
+from holon_core.store.approval_tables import aged
 
 if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
@@ -57,7 +58,7 @@ def _candidates(
     tool, principal = attempt.entry.tool.id, attempt.caller.principal
     approved = tables.approvals_in_scope(tool, principal, ApprovalState.APPROVED)
     exact = tables.approvals_for(attempt.fingerprint)
-    return [_aged(a, now) for a in exact], [_aged(a, now) for a in approved]
+    return [aged(a, now) for a in exact], [aged(a, now) for a in approved]
 
 
 def _usable(
@@ -104,7 +105,7 @@ def may_cover(tables: Tables, attempt: Attempt, now: int) -> bool:
     tool, principal = attempt.entry.tool.id, attempt.caller.principal
     alive = tables.approvals_in_scope(tool, principal, ApprovalState.APPROVED)
     return any(
-        _aged(grant, now).state is ApprovalState.APPROVED and _is_grant_for(grant, attempt)
+        aged(grant, now).state is ApprovalState.APPROVED and _is_grant_for(grant, attempt)
         for grant in alive
     )
 
@@ -126,13 +127,6 @@ def _same(one: Any, other: Any) -> bool:
     from holon_core.wire.canonical import canonical
 
     return canonical(one) == canonical(other)
-
-
-def _aged(approval: ApprovalRecord, now: int) -> ApprovalRecord:
-    live = approval.state in (ApprovalState.PENDING, ApprovalState.APPROVED)
-    if not live or now < approval.expires_at_unix_seconds:
-        return approval
-    return evolve(approval, state=ApprovalState.EXPIRED)
 
 
 def _consume(tables: Tables, approval: ApprovalRecord, call: str) -> ApprovalRecord:

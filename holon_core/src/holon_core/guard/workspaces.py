@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holon_core.clock import Clock
-    from holon_core.store.protocol import Store
+    from holon_core.store.protocol import Store, Tables
 
 COLLECTION = "holon.workspaces"
 
@@ -77,11 +77,20 @@ class Workspaces:
                 return before
         body = json.dumps(asdict(workspace), sort_keys=True).encode()
         at = workspace.opened_at_unix_seconds
-        self._store.transact(
-            lambda tables: tables.put_document(COLLECTION, workspace.id, body, at=at)
-        )
+
+        def keep(tables: Tables) -> None:
+            tables.put_document(COLLECTION, workspace.id, body, at=at)
+            if before is not None:
+                # Other processes know it as it was: each notices at its next accepted call.
+                tables.bump_revision()
+
+        self._store.transact(keep)
         self._known[workspace.id] = workspace
         return workspace
+
+    def forget(self) -> None:
+        """Read workspaces anew, after another process changed one."""
+        self._known.clear()
 
     def find(self, workspace_id: str) -> Workspace | None:
         """Return a workspace by id, or ``None``."""

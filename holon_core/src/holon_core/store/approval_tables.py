@@ -6,7 +6,7 @@ import json
 import sqlite3
 from typing import Any, NamedTuple
 
-from attrs import fields
+from attrs import evolve, fields
 
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
@@ -52,6 +52,14 @@ def _approval(row: tuple[Any, ...]) -> ApprovalRecord:
         self_approved=bool(row[17]),
         used_by=tuple(json.loads(row[18])),
     )
+
+
+def aged(approval: ApprovalRecord, now: int) -> ApprovalRecord:
+    """Return an approval as it is at a time: one that still waits or serves may have expired."""
+    live = approval.state in (ApprovalState.PENDING, ApprovalState.APPROVED)
+    if not live or now < approval.expires_at_unix_seconds:
+        return approval
+    return evolve(approval, state=ApprovalState.EXPIRED)
 
 
 def _approval_row(a: ApprovalRecord) -> tuple[Any, ...]:
@@ -146,15 +154,28 @@ class ApprovalTables:
         return [_approval(row) for row in rows]
 
     def list_approvals(
-        self, *, state: ApprovalState | None, workspace: str | None, after: str, limit: int
+        self,
+        *,
+        state: ApprovalState | None,
+        workspace: str | None,
+        after: str,
+        limit: int,
+        now: int,
     ) -> list[ApprovalRecord]:
-        """Return approvals by id, after a given id."""
+        """Return approvals by id, after a given id; what has expired by ``now`` is expired."""
+        wanted = {
+            None: "(? is null)",
+            ApprovalState.PENDING: "state=? and expires_at>:now",
+            ApprovalState.APPROVED: "state=? and expires_at>:now",
+            ApprovalState.EXPIRED: "(state=? or state in ('pending','approved')"
+            " and expires_at<=:now)",
+        }.get(state, "state=?")
         rows = self._sql(
-            f"select {COLUMNS} from approvals where id>? and (? is null or state=?)"
-            " and (? is null or workspace=?) order by id limit ?",
-            (after, state, state, workspace, workspace, limit),
+            f"select {COLUMNS} from approvals where {wanted.replace('?', ':state')} and id>:after"
+            " and (:workspace is null or workspace=:workspace) order by id limit :limit",
+            {"state": state, "now": now, "after": after, "workspace": workspace, "limit": limit},
         )
-        return [_approval(row) for row in rows]
+        return [aged(_approval(row), now) for row in rows]
 
     def count_pending(self, workspace: str | None, principal: str, now: int) -> int:
         """Count the approvals of one principal in one workspace that can still be decided."""
