@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from holon_core.catalogue.search_rows import WEIGHTS, Hit, Row
 
 # Terms are taken from the rarest on while together they touch no more rows than this.
-MAX_ROWS = 2000
+MAX_ROWS = 1000
 _WEIGHTS = ", ".join(map(str, WEIGHTS))
 
 
