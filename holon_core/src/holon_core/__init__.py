@@ -20,61 +20,169 @@ if TYPE_CHECKING:
     )
     from holon_core.functions.decorator import tool
     from holon_core.guard.sealed import SealedCall
-    from holon_core.plugins.markers import hookimpl
+    from holon_core.plugins.host import PluginHost
+    from holon_core.plugins.markers import hookimpl, hookspec
+    from holon_core.process import ProcessOutcome, resolve_program
+    from holon_core.records.caller import CallerContext
+    from holon_core.records.evidence import EvidenceHead, EvidenceRecord
+    from holon_core.records.failure import StructuredFailure, failure
+    from holon_core.records.finding import Finding
+    from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
+    from holon_core.records.operation import Operation
+    from holon_core.records.outcome import (
+        ExecutorFailure,
+        ExecutorOutcome,
+        ExecutorStatus,
+        completed,
+    )
     from holon_core.records.policy import PolicyRequest, Verdict
     from holon_core.records.result import ToolResult
-    from holon_core.records.words import Decision, Effect, Status
+    from holon_core.records.secret import SecretProvider
+    from holon_core.records.sink import EvidenceSink
+    from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
+    from holon_core.records.tool import Dependency, Limits, RuntimeToolDescriptor, SecretSlot
+    from holon_core.records.words import (
+        ApprovalRequirement,
+        Authority,
+        Decision,
+        Effect,
+        LaneKind,
+        Origin,
+        Posture,
+        Severity,
+        Status,
+    )
+    from holon_core.records.workspace import Workspace
     from holon_core.runtime import Runtime
     from holon_core.session import Session
+    from holon_core.sinks.jsonl import JsonLinesSink
+    from holon_core.sinks.otel import OpenTelemetrySink
+    from holon_core.tool_contract import contract_env, process_failure, read_output
 
 # Name to module: loaded when first asked for, so that importing the library costs next to nothing.
 _HOMES = {
+    "ApprovalRequirement": "records.words",
+    "Authority": "records.words",
     "CallFailed": "errors",
+    "CallerContext": "records.caller",
+    "CapabilityLane": "records.lane",
     "Decision": "records.words",
+    "Dependency": "records.tool",
     "Effect": "records.words",
+    "EvidenceHead": "records.evidence",
+    "EvidenceRecord": "records.evidence",
+    "EvidenceSink": "records.sink",
+    "ExecutorFailure": "records.outcome",
+    "ExecutorOutcome": "records.outcome",
+    "ExecutorStatus": "records.outcome",
+    "Finding": "records.finding",
     "HolonError": "errors",
+    "JsonLinesSink": "sinks.jsonl",
     "JsonRefused": "errors",
+    "LaneExecutor": "records.lane",
+    "LaneKind": "records.words",
+    "Limits": "records.tool",
     "Misuse": "errors",
+    "OpenTelemetrySink": "sinks.otel",
+    "Operation": "records.operation",
+    "Origin": "records.words",
+    "PluginHost": "plugins.host",
     "PolicyRequest": "records.policy",
+    "Posture": "records.words",
+    "ProcessOutcome": "process",
     "Refused": "errors",
     "Rejected": "errors",
     "Runtime": "runtime",
     "RuntimeNotOpen": "errors",
+    "RuntimeToolDescriptor": "records.tool",
     "SealedCall": "guard.sealed",
+    "SecretProvider": "records.secret",
+    "SecretSlot": "records.tool",
     "Session": "session",
+    "Severity": "records.words",
+    "SkillSource": "records.lane",
+    "SkillSourceDescriptor": "records.skill",
+    "SkillSourceKind": "records.skill",
     "Status": "records.words",
     "StoreError": "errors",
+    "StructuredFailure": "records.failure",
     "StructuredFailureKind": "errors",
     "ToolResult": "records.result",
     "UsedAfterFork": "errors",
     "Verdict": "records.policy",
+    "Workspace": "records.workspace",
     "WorkspaceInsideRoot": "errors",
+    "completed": "records.outcome",
+    "contract_env": "tool_contract",
+    "failure": "records.failure",
     "hookimpl": "plugins.markers",
+    "hookspec": "plugins.markers",
+    "process_failure": "tool_contract",
+    "read_output": "tool_contract",
+    "resolve_program": "process",
     "tool": "functions.decorator",
 }
 
 __all__ = [
+    "ApprovalRequirement",
+    "Authority",
     "CallFailed",
+    "CallerContext",
+    "CapabilityLane",
     "Decision",
+    "Dependency",
     "Effect",
+    "EvidenceHead",
+    "EvidenceRecord",
+    "EvidenceSink",
+    "ExecutorFailure",
+    "ExecutorOutcome",
+    "ExecutorStatus",
+    "Finding",
     "HolonError",
+    "JsonLinesSink",
     "JsonRefused",
+    "LaneExecutor",
+    "LaneKind",
+    "Limits",
     "Misuse",
+    "OpenTelemetrySink",
+    "Operation",
+    "Origin",
+    "PluginHost",
     "PolicyRequest",
+    "Posture",
+    "ProcessOutcome",
     "Refused",
     "Rejected",
     "Runtime",
     "RuntimeNotOpen",
+    "RuntimeToolDescriptor",
     "SealedCall",
+    "SecretProvider",
+    "SecretSlot",
     "Session",
+    "Severity",
+    "SkillSource",
+    "SkillSourceDescriptor",
+    "SkillSourceKind",
     "Status",
     "StoreError",
+    "StructuredFailure",
     "StructuredFailureKind",
     "ToolResult",
     "UsedAfterFork",
     "Verdict",
+    "Workspace",
     "WorkspaceInsideRoot",
+    "completed",
+    "contract_env",
+    "failure",
     "hookimpl",
+    "hookspec",
+    "process_failure",
+    "read_output",
+    "resolve_program",
     "tool",
 ]
 
