@@ -16,6 +16,7 @@ from door import environment
 from holon_core.testing import EvidenceReader, ManualClock, ScriptedApprover, named
 from holon_core.testing.sampling import sample_of
 from holon_core.testing.watching import ANY, watching
+from support import ROOT
 
 pytest_plugins = ["holon_core.testing.plugin"]
 
@@ -210,9 +211,11 @@ def test_importing_the_kit_loads_neither_pytest_nor_a_runtime() -> None:
 
 
 def test_every_public_name_of_the_kit_is_there() -> None:
-    """The list is sorted, and each of its names loads."""
+    """The list is sorted, each of its names loads, and the manual has a line for it."""
     import holon_core.testing as kit
 
+    page = (ROOT / "docs" / "lanes" / "conformance.md").read_text(encoding="utf-8")
+    assert [name for name in kit.__all__ if f"`{name}" not in page] == []
     assert kit.__all__ == sorted(kit.__all__)
     assert all(getattr(kit, name) is not None for name in kit.__all__)
     with pytest.raises(AttributeError):

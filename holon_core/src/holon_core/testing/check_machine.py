@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -139,8 +140,9 @@ def _held() -> _Held:
 
 def _children() -> frozenset[int]:
     """Return the children of this process, where the system tells."""
-    tasks = Path("/proc/self/task")
-    if not tasks.is_dir():
-        return frozenset()
-    lists = [(task / "children").read_text() for task in tasks.iterdir() if task.is_dir()]
-    return frozenset(int(pid) for text in lists for pid in text.split())
+    found: set[int] = set()
+    for children in Path("/proc/self/task").glob("*/children"):
+        # A thread may end while its list is read.
+        with contextlib.suppress(OSError):
+            found.update(map(int, children.read_text().split()))
+    return frozenset(found)
