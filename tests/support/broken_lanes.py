@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import os
@@ -100,6 +101,15 @@ class Executor:
 
     def refuse(self) -> ExecutorOutcome:
         return _failed("tool_failed", "it was asked to")
+
+
+class Asynchronous(Executor):
+    """The same as a coroutine, which the core's loop ends by cancelling it."""
+
+    async def execute(self, call: Any, /) -> ExecutorOutcome:  # type: ignore[override]
+        if call.arguments["do"] == "wait":
+            await asyncio.sleep(60)
+        return super().execute(call)
 
 
 def _failed(code: str, text: str | None = None) -> ExecutorOutcome:

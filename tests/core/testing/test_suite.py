@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from broken_lanes import BROKEN, END, NAME, SOUND_MODULE, TOOL, installed, lane
+from broken_lanes import (
+    BROKEN,
+    END,
+    NAME,
+    SOUND_MODULE,
+    TOOL,
+    Asynchronous,
+    Plugin,
+    installed,
+    lane,
+)
 from holon_core.testing import CHECKS, Lane, Verdict, check_lane
 from holon_core.testing.bench import Bench
 from holon_core.testing.checks import run_check
@@ -60,6 +70,14 @@ def test_a_check_fails_on_the_lane_that_breaks_its_rule(
 def test_a_sound_lane_passes_every_check_but_those_of_a_module(tmp_path: Path) -> None:
     """Where samples for all of it are given, nothing fails and nothing is left unchecked."""
     report = check_lane(lane(), folder=tmp_path)
+
+    assert report.conforms, report.text()
+    assert {row.check for row in report.of(Verdict.SKIP)} == {"import-does-no-io"}
+
+
+def test_a_sound_lane_of_coroutines_passes_too(tmp_path: Path) -> None:
+    """Its runs are seen to end by cancelling, at the limit and when the caller goes away."""
+    report = check_lane(lane(Plugin(executor=Asynchronous())), folder=tmp_path)
 
     assert report.conforms, report.text()
     assert {row.check for row in report.of(Verdict.SKIP)} == {"import-does-no-io"}
