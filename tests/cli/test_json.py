@@ -35,7 +35,7 @@ ASKED: dict[str, list[str]] = {
     "evidence/verify": [],
     "evidence/head": [],
     "evidence/export": ["bundle.jsonl"],
-    "evidence/erase": ["--call-id", "CALL"],
+    "evidence/erase": ["--call-id", "CALL", "--reason", "r"],
     "workspace/open": ["."],
     "workspace/list": [],
     "plugin/list": [],

@@ -47,7 +47,7 @@ MISTAKES: dict[str, tuple[list[str], int, str]] = {
         "pattern",
     ),
     "head no head": (["evidence", "verify", "--head", "{}"], 2, "/head"),
-    "erase all": (["evidence", "erase"], 2, "exactly one"),
+    "erase all": (["evidence", "erase", "--reason", "r"], 2, "exactly one"),
     "export nowhere": (["evidence", "export", "nope/x.jsonl"], 1, "arguments_invalid"),
     "unknown workspace": (["tool", "list", "--workspace", "nope"], 3, "wrong_workspace"),
     "workspace is no folder": (["workspace", "open", "nope"], 3, "workspace_unavailable"),

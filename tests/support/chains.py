@@ -10,6 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from holon_core.clock import SystemClock
+from holon_core.guard.evidence import Recorder
+from holon_core.guard.evidence_read import Evidence
+from holon_core.guard.redaction import Redactor
 from holon_core.store.evidence_tables import OpenCall, content_hash
 from holon_core.store.protocol import Store, Tables
 from holon_core.store.sqlite import SqliteStore
@@ -59,6 +63,11 @@ def position(store: Store, chain: str) -> int:
     """Return how many records a chain has by its head."""
     head = store.read(lambda tables: tables.head(chain))
     return 0 if head is None else head[0]
+
+
+def evidence_of(store: Store) -> Evidence:
+    """Return the evidence of a store, as a runtime has it."""
+    return Evidence(store, Recorder(SystemClock(), Redactor(), {"os_user": "test"}))
 
 
 @contextmanager

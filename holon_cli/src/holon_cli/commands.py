@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holon_cli.common import common_options
 from holon_cli.helping import HelpfulGroup, write
+
+if TYPE_CHECKING:
+    from holon_core.records.operation import Operation
 
 NOUNS = {
     "runtime-tool": "Tools: list, read, call, dry run, explain, release",
@@ -80,17 +83,25 @@ COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] 
 
 
 class Verbs(HelpfulGroup):
-    """The verbs of one noun."""
+    """The verbs of one noun: of the core's table, or of rows that a plugin offers."""
 
-    def __init__(self, noun: str, **options: Any) -> None:
+    def __init__(
+        self, noun: str, *, offered: tuple[Operation, ...] | None = None, **options: Any
+    ) -> None:
         super().__init__(**options)
         self.noun = noun
+        self._offered = offered
+
+    def _rows(self) -> dict[str, Operation]:
+        if self._offered is not None:
+            return {row.verb: row for row in self._offered}
+        from holon_core.operations.table import ROWS
+
+        return {row.verb: row for row in ROWS if row.noun == self.noun}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the verbs in the order of the table."""
-        from holon_core.operations.table import ROWS
-
-        return [*(row.verb for row in ROWS if row.noun == self.noun), *self._only()]
+        return [*self._rows(), *self._only()]
 
     def _only(self) -> dict[str, Callable[[], click.Command]]:
         names = {self.noun, *(alias for alias, noun in ALIASES.items() if noun == self.noun)}
@@ -102,12 +113,11 @@ class Verbs(HelpfulGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Make the command of a verb."""
-        from holon_core.operations.table import OPERATIONS
-
         only = self._only().get(cmd_name)
         if only is not None:
             return only()
-        row = OPERATIONS.get(f"{self.noun}/{VERB_ALIASES.get(cmd_name, cmd_name)}")
+        rows = self._rows()
+        row = rows.get(cmd_name) or rows.get(VERB_ALIASES.get(cmd_name, cmd_name))
         if row is None:
             return None
         if row.method == "runtime-tool/call":
@@ -120,7 +130,30 @@ class Verbs(HelpfulGroup):
 
 
 class Root(HelpfulGroup):
-    """The command itself: nouns, aliases, and what is no operation."""
+    """The command itself: nouns, aliases, what is no operation, and nouns of plugins."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; for a noun that is not the core's, plugins are asked."""
+        name = args[0]
+        if ctx.resilient_parsing or self.get_command(ctx, name) is not None:
+            return super().resolve_command(ctx, args)
+        from holon_cli.offered import rows_of
+
+        rows = rows_of(name, ctx, args[1:])
+        if not rows:
+            return super().resolve_command(ctx, args)
+        text = f"Operations of a plugin on {name}"
+        group = Verbs(
+            name,
+            offered=rows,
+            name=name,
+            help=f"{text}.",
+            short_help=text,
+            params=common_options(),
+        )
+        return name, group, args[1:]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name what there is; aliases stand for their nouns."""

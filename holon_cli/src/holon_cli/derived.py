@@ -97,7 +97,7 @@ def _argument_parameters(schema: Mapping[str, Any]) -> list[click.Parameter]:
             ["--args", ARGUMENTS],
             type=JsonParam(),
             metavar="JSON|@FILE|-",
-            help=f"{schema['description']} KEY=VALUE and KEY:=JSON add to them.",
+            help=f"{schema.get('description', '')} KEY=VALUE and KEY:=JSON add to them.",
         ),
     ]
 
@@ -158,6 +158,8 @@ def _before(row: Operation, params: Mapping[str, Any], host: Host) -> tuple[Any,
     if "call_id" in row.request["properties"]:
         held = host.runtime.approvals.held_call(params["call_id"])
         return dict(held.arguments), held.tool.get("input_schema") or {}
+    if "tool" not in params:
+        return {}, {}
     try:
         return {}, host.runtime.tools.read(params["tool"]).input_schema
     except Refused:

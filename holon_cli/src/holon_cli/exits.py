@@ -36,8 +36,9 @@ def of_status(status: str) -> Exit:
 
 def of_answer(method: str, answer: Mapping[str, Any]) -> Exit:
     """Return the exit code of an operation's answer."""
-    if "status" in answer:
-        return of_status(answer["status"])
+    status = answer.get("status")
+    if isinstance(status, str) and status in _BY_STATUS:
+        return of_status(status)
     if method == "evidence/verify":
         sound = answer["consistent"] and answer["matches_head"] is not False
         return Exit.COMPLETED if sound else Exit.FAILED

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from holon_core.records.operation import Operation
 
 Answer = Mapping[str, Any]
+# What the result of a call has and no other answer.
+RESULT = frozenset({"call_id", "evidence_refs", "replayed_from", "status"})
 
 
 def present(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
     """Show an answer: what was asked for on ``out``, what is about it on ``notes``."""
-    if "call_id" in answer and "status" in answer:
+    if answer.keys() >= RESULT:
         present_result(answer, out=out, notes=notes)
     elif row.method == "execution-approval/read":
         _present_approval(answer, out)

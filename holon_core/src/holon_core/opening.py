@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
     from holon_core.config import Config
     from holon_core.plugins.manager import Offer, PluginManager
+    from holon_core.plugins.offers import Offers
+    from holon_core.records.operation import Operation
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
 
@@ -70,6 +72,7 @@ class Parts:
         sources: Sources,
         behind: Behind,
         services: Services,
+        operations: Mapping[str, Operation],
         root: Path | None,
         lock: OsLock | None,
         app: str,
@@ -80,6 +83,7 @@ class Parts:
         self.tools = tools
         self.plugins = plugins
         self.services = services
+        self.operations = operations
         self.root = root
         self._registry = registry
         self._sources = sources
@@ -287,7 +291,7 @@ def _assemble(
     return Parts(
         guard=guard,
         approvals=Approvals(guard, call),
-        evidence=Evidence(store),
+        evidence=Evidence(store, recorder),
         tools=Tools(
             guard.catalogue,
             store=store,
@@ -300,10 +304,20 @@ def _assemble(
         sources=sources,
         behind=behind,
         services=behind.services,
+        operations=_operations(offered),
         root=root,
         lock=lock,
         app=app,
     )
+
+
+def _operations(offered: Offers) -> Mapping[str, Operation]:
+    """Join what plugins offer as operations, by method."""
+    if not offered.operations:
+        return {}
+    from holon_core.operations.offered import join_operations
+
+    return join_operations(offered)
 
 
 def _loading(settings: Config, *, discover: bool) -> str:

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from chains import append, opened, write
+from chains import append, evidence_of, opened, write
 from holon_core.errors import Refused
 from holon_core.guard import bundle
-from holon_core.guard.evidence_read import Evidence
 from holon_core.guard.verify import verify_bundle
 from holon_core.records.evidence import EvidenceHead
 from holon_core.store.evidence_tables import content_hash, genesis, link
@@ -36,6 +35,8 @@ for path in sys.argv[2:]:
             verdict = "refused" if str(error.code).startswith("refused: ") else "broken"
     print(verdict, file=sys.stderr)
 """
+
+SAID = {"by": "bo", "reason": "asked for"}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
 @pytest.fixture
 def exported(store: SqliteStore, tmp_path: Path) -> Path:
     """The whole chain as a bundle."""
-    Evidence(store).export(tmp_path / "bundle.jsonl", workspace="ws")
+    evidence_of(store).export(tmp_path / "bundle.jsonl", workspace="ws")
     return tmp_path / "bundle.jsonl"
 
 
@@ -86,7 +87,7 @@ def verdicts(folder: Path, contents: list[bytes]) -> list[tuple[str, bool]]:
 
 def test_a_bundle_verifies_in_the_library_and_with_the_script(store, exported):
     """Both read the same file and agree on its head."""
-    head = Evidence(store).head("ws")
+    head = evidence_of(store).head("ws")
 
     found = verify_bundle(exported, head=head)
     alone = script(exported, head.seq, head.hash)
@@ -119,7 +120,7 @@ def test_each_flipped_byte_is_refused_by_both(tmp_path):
     with opened(tmp_path / "store.db") as store:
         write(store, "ws", 1)
         store.transact(lambda t: append(t, "ws", "hostile", note="\x7f\u2028é", ratio=0.5))
-        Evidence(store).export(tmp_path / "bundle.jsonl", workspace="ws")
+        evidence_of(store).export(tmp_path / "bundle.jsonl", workspace="ws")
     good = (tmp_path / "bundle.jsonl").read_bytes()
     contents = []
     for place in range(len(good)):
@@ -212,8 +213,8 @@ def test_an_erased_payload_leaves_a_bundle_that_verifies(tmp_path):
     path = tmp_path / "bundle.jsonl"
     with opened(tmp_path / "store.db") as store:
         write(store, "ws", 2)
-        Evidence(store).erase("ws", call_id="call-0")
-        Evidence(store).export(path, workspace="ws")
+        evidence_of(store).erase("ws", **SAID, call_id="call-0")
+        evidence_of(store).export(path, workspace="ws")
 
     assert "payload" not in json.loads(path.read_text().splitlines()[1])
     assert verdicts(tmp_path, [path.read_bytes()]) == [("good", True)]
@@ -222,9 +223,9 @@ def test_an_erased_payload_leaves_a_bundle_that_verifies(tmp_path):
 def test_a_bundle_can_go_on_where_an_earlier_one_ended(store, tmp_path):
     """It begins with the hash that the earlier one ended with."""
     path = tmp_path / "rest.jsonl"
-    whole = Evidence(store).head("ws")
+    whole = evidence_of(store).head("ws")
 
-    head = Evidence(store).export(path, workspace="ws", after=2)
+    head = evidence_of(store).export(path, workspace="ws", after=2)
 
     first = json.loads(path.read_text().splitlines()[0])
     found = verify_bundle(path, head=whole)
@@ -239,7 +240,7 @@ def test_a_bundle_can_go_on_where_an_earlier_one_ended(store, tmp_path):
 def test_a_head_that_the_bundle_does_not_hold_is_not_met(store, tmp_path):
     """Before its beginning nothing can be told, so it is not confirmed either."""
     path = tmp_path / "rest.jsonl"
-    head = Evidence(store).export(path, workspace="ws", after=3)
+    head = evidence_of(store).export(path, workspace="ws", after=3)
     early = EvidenceHead(chain="ws", seq=1, hash=head.hash)
     late = EvidenceHead(chain="ws", seq=9, hash=head.hash)
 
@@ -254,7 +255,7 @@ def test_a_chain_without_records_can_be_exported(store, tmp_path):
     """The file says so, and verifies."""
     path = tmp_path / "empty.jsonl"
 
-    Evidence(store).export(path, workspace="nothing")
+    evidence_of(store).export(path, workspace="nothing")
 
     assert verdicts(tmp_path, [path.read_bytes()]) == [("good", True)]
     assert verify_bundle(path).records == 0
@@ -266,18 +267,18 @@ def test_a_file_that_is_there_is_kept_unless_asked(store, tmp_path):
     path.write_text("mine")
 
     with pytest.raises(Refused) as caught:
-        Evidence(store).export(path, workspace="ws")
+        evidence_of(store).export(path, workspace="ws")
     assert caught.value.failure.code == "arguments_invalid"
     assert path.read_text() == "mine"
 
-    Evidence(store).export(path, workspace="ws", replace=True)
+    evidence_of(store).export(path, workspace="ws", replace=True)
     assert verify_bundle(path).consistent
 
 
 def test_a_place_that_cannot_be_written_is_refused(store, tmp_path):
     """Nothing is left behind."""
     with pytest.raises(Refused) as caught:
-        Evidence(store).export(tmp_path / "missing" / "bundle.jsonl", workspace="ws")
+        evidence_of(store).export(tmp_path / "missing" / "bundle.jsonl", workspace="ws")
 
     assert caught.value.failure.code == "arguments_invalid"
     assert list(tmp_path.iterdir()) == []
@@ -299,7 +300,7 @@ def test_an_export_that_fails_halfway_leaves_no_file(tmp_path):
 def test_a_position_that_the_chain_does_not_have_is_refused(store, tmp_path):
     """There is no hash to begin with."""
     with pytest.raises(Refused, match="no record 99"):
-        Evidence(store).export(tmp_path / "bundle.jsonl", workspace="ws", after=99)
+        evidence_of(store).export(tmp_path / "bundle.jsonl", workspace="ws", after=99)
 
 
 def test_a_bundle_that_is_not_there_is_refused(tmp_path):
@@ -317,7 +318,7 @@ def test_a_tampered_chain_can_be_exported_and_does_not_verify(tmp_path, value):
     with opened(tmp_path / "store.db") as store:
         write(store, "ws", 3)
         store.transact(lambda t: t._sql("update evidence set body=? where seq=2", (value,)))
-        Evidence(store).export(path, workspace="ws")
+        evidence_of(store).export(path, workspace="ws")
 
     assert verify_bundle(path).bad_seq == 2
     assert verdicts(tmp_path, [path.read_bytes()]) == [("refused", False)]

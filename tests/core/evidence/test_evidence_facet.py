@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from chains import append, opened, write
+from chains import append, evidence_of, opened, write
 from holon_core.errors import Misuse
 from holon_core.guard.evidence import Recorder
-from holon_core.guard.evidence_read import PREVIEW_CHARS, Evidence, preview
+from holon_core.guard.evidence_read import PREVIEW_CHARS, preview
 from holon_core.guard.redaction import Redactor
 from holon_core.records.evidence import EvidenceHead
 from holon_core.store.evidence_tables import genesis
 from holon_core.store.sqlite import SqliteStore
+
+SAID = {"by": "bo", "reason": "asked for"}
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def tamper(store: SqliteStore, statement: str) -> None:
 def test_records_are_listed_in_the_order_they_were_written(store):
     """A page goes on where the one before ended."""
     write(store, "ws", 5)
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
 
     first = evidence.list(workspace="ws", limit=2)
     rest = evidence.list(workspace="ws", after=first[-1].seq)
@@ -54,7 +56,7 @@ def test_records_are_listed_in_the_order_they_were_written(store):
 def test_the_newest_records_can_come_first(store):
     """Then a page goes on before the last position seen."""
     write(store, "ws", 5)
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
 
     first = evidence.list(workspace="ws", limit=2, newest=True)
     rest = evidence.list(workspace="ws", after=first[-1].seq, newest=True)
@@ -66,7 +68,7 @@ def test_calls_without_a_workspace_have_a_chain_of_their_own(store):
     """No workspace is not any workspace."""
     write(store, "_runtime", 1)
     write(store, "ws", 2)
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
 
     assert len(evidence.list(workspace=None)) == 1
     assert [h.chain for h in evidence.heads()] == ["_runtime", "ws"]
@@ -80,18 +82,18 @@ def test_calls_without_a_workspace_have_a_chain_of_their_own(store):
 def test_a_listing_is_bounded(store, page):
     """A page holds 1 to 1000 records of its own chain, and of no other."""
     with pytest.raises(Misuse, match="1 to 1000"):
-        Evidence(store).list(workspace="ws", **page)
+        evidence_of(store).list(workspace="ws", **page)
 
 
 def test_the_head_of_a_chain_without_records_is_its_beginning(store):
     """It can be kept like any other."""
-    assert Evidence(store).head("ws") == EvidenceHead(chain="ws", seq=0, hash=genesis("ws"))
-    assert Evidence(store).heads() == ()
+    assert evidence_of(store).head("ws") == EvidenceHead(chain="ws", seq=0, hash=genesis("ws"))
+    assert evidence_of(store).heads() == ()
 
 
 def test_one_calls_records_are_found_in_all_chains(store):
     """The index grows as far as the chains went when it was asked."""
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
     for kind in ("held", "accepted", "completed"):
         store.transact(lambda t, kind=kind: append(t, "ws", "mine", kind=kind))
         store.transact(lambda t: append(t, "ws", "other"))
@@ -110,7 +112,7 @@ def test_one_calls_records_are_found_in_all_chains(store):
 def test_reading_one_call_changes_nothing_once_all_is_indexed(store):
     """So that a reader does not wait for a writer without need."""
     write(store, "ws", 3)
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
     evidence.read("call-1")
     assert store.path is not None
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
@@ -126,7 +128,7 @@ def test_ab_evidence_004_reading_marks_what_follows_a_changed_record(store):
         store, "update evidence set body=x'00', payload=x'ff', kind=cast(x'ff' as text) where seq=4"
     )
 
-    records = Evidence(store).records_with_state(workspace="ws")
+    records = evidence_of(store).records_with_state(workspace="ws")
 
     assert [r.verified for r in records] == [True] * 3 + [False] * 3
     assert (records[3].body, records[3].payload) == ({}, None)
@@ -138,7 +140,7 @@ def test_records_of_a_whole_chain_are_marked_verified(store):
     """The mark is about the whole chain, whatever part is read."""
     write(store, "ws", 4)
 
-    records = Evidence(store).records_with_state(workspace="ws", after=2)
+    records = evidence_of(store).records_with_state(workspace="ws", after=2)
 
     assert [(r.seq, r.verified) for r in records] == [(3, True), (4, True)]
 
@@ -149,13 +151,13 @@ def test_a_payload_can_be_erased_by_call(store):
     store.transact(lambda t: append(t, "ws", "mine", payload={"text": secret}))
     store.transact(lambda t: append(t, "other", "mine", payload={"text": "stays"}))
     write(store, "ws", 2)
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
     head = evidence.head("ws")
 
-    assert evidence.erase("ws", call_id="mine") == 1
-    assert evidence.erase("ws", call_id="mine") == 0
+    assert evidence.erase("ws", **SAID, call_id="mine") == 1
+    assert evidence.erase("ws", **SAID, call_id="mine") == 0
 
-    assert [r.payload for r in evidence.read("mine")] == [None, {"text": "stays"}]
+    assert [r.payload for r in evidence.read("mine")] == [None, None, {"text": "stays"}]
     assert evidence.read("mine")[0].preview == ""
     assert evidence.verify("ws", head=head).matches_head is True
     store.close()
@@ -167,20 +169,60 @@ def test_payloads_can_be_erased_by_age(store):
     """A record of the very second is kept."""
     for at in (100, 200, 300):
         store.transact(lambda t, at=at: append(t, "ws", f"c{at}", at=at, payload={"at": at}))
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
 
-    assert evidence.erase("ws", before_unix_seconds=200) == 1
-    assert evidence.erase("empty", before_unix_seconds=200) == 0
+    assert evidence.erase("ws", **SAID, before_unix_seconds=200) == 1
+    assert evidence.erase("empty", **SAID, before_unix_seconds=200) == 0
 
-    assert [r.payload for r in evidence.list(workspace="ws")] == [None, {"at": 200}, {"at": 300}]
+    payloads = [r.payload for r in evidence.list(workspace="ws")]
+    assert payloads == [None, {"at": 200}, {"at": 300}, None]
     assert evidence.verify("ws").consistent
+
+
+def test_erasing_is_recorded_with_how_many_by_whom_and_why(store):
+    """In the chain that lost them, in the trail of the call where it was one call's."""
+    write(store, "ws", 3)
+    evidence = evidence_of(store)
+
+    evidence.erase("ws", by="bo", reason="asked for", call_id="call-1")
+    evidence.erase("ws", by="cy", reason="too old", before_unix_seconds=2**40)
+
+    first, second = evidence.list(workspace="ws", after=3)
+    assert (first.kind, first.call_id, first.payload) == ("payloads_erased", "call-1", None)
+    said = [(r.body["by"], r.body["reason"], r.body["erased"]) for r in (first, second)]
+    assert said == [("bo", "asked for", 1), ("cy", "too old", 2)]
+    assert second.body["before_unix_seconds"] == 2**40
+    assert evidence.list(workspace=None) == ()
+
+
+def test_erasing_nothing_leaves_no_record(store):
+    """A second erasing of the same finds nothing and says nothing."""
+    write(store, "ws", 1)
+    evidence = evidence_of(store)
+
+    evidence.erase("ws", **SAID, call_id="call-0")
+    again = evidence.erase("ws", **SAID, call_id="call-0")
+
+    assert again == 0
+    assert len(evidence.list(workspace="ws")) == 2
+
+
+@pytest.mark.parametrize("given", [{"by": ""}, {"reason": " "}, {"by": None}, {"by": "x" * 201}])
+def test_erasing_names_who_and_why(store, given):
+    """Nothing is erased by nobody, or for no reason."""
+    write(store, "ws", 1)
+
+    with pytest.raises(Misuse, match="is a text"):
+        evidence_of(store).erase("ws", **{**SAID, **given}, call_id="call-0")
+
+    assert evidence_of(store).list(workspace="ws")[0].payload == {"n": 0}
 
 
 @pytest.mark.parametrize("wish", [{}, {"before_unix_seconds": 1, "call_id": "c"}])
 def test_erasing_asks_for_a_time_or_a_call(store, wish):
     """Nothing is erased by a call that does not say what."""
     with pytest.raises(Misuse, match="exactly one"):
-        Evidence(store).erase("ws", **wish)
+        evidence_of(store).erase("ws", **SAID, **wish)
 
 
 def test_ab_evidence_009_order_does_not_come_from_the_clock(store):
@@ -198,7 +240,7 @@ def test_ab_evidence_009_order_does_not_come_from_the_clock(store):
     for number in range(3):
         draft = recorder.draft("ws", f"c{number}", "accepted", {})
         store.transact(draft.append)
-    evidence = Evidence(store)
+    evidence = evidence_of(store)
 
     records = evidence.list(workspace="ws")
 
@@ -215,7 +257,7 @@ def test_ab_evidence_007_a_cut_payload_says_so(store):
     payload = recorder.safe_payload({"stdout": text}, None, None)
     store.transact(recorder.draft("ws", "c", "failed", {}, payload=payload).append)
 
-    record = Evidence(store).list(workspace="ws")[0]
+    record = evidence_of(store).list(workspace="ws")[0]
 
     whole = ('{"stdout":"' + text + '"}').encode()
     assert record.payload["truncated"] is True

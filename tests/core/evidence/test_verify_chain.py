@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chains import append, opened, write
-from holon_core.guard.evidence_read import Evidence
+from chains import append, evidence_of, opened, write
 from holon_core.guard.services import Progress
 from holon_core.guard.verify import PAGE, verify_chain
 from holon_core.records.evidence import EvidenceHead
@@ -74,7 +73,7 @@ def test_an_empty_chain_is_consistent(store):
 
 def test_a_kept_head_is_met(store):
     """A chain that went on still holds the head that was kept."""
-    head = Evidence(store).head("ws")
+    head = evidence_of(store).head("ws")
     write(store, "ws", 3, prefix="later")
 
     found = verify_chain(store, "ws", head=head)
@@ -198,7 +197,7 @@ def rewrite(store: SqliteStore, *, from_seq: int, to_seq: int = SIZE) -> None:
 
 def test_a_rewritten_chain_is_consistent_but_does_not_match_the_kept_head(store):
     """Who holds the file can rewrite it; who kept a head sees it."""
-    head = Evidence(store).head("ws")
+    head = evidence_of(store).head("ws")
     rewrite(store, from_seq=4)
 
     assert verify_chain(store, "ws").consistent is True
@@ -210,7 +209,7 @@ def test_a_rewritten_chain_is_consistent_but_does_not_match_the_kept_head(store)
 
 def test_a_tail_cut_with_its_head_row_does_not_match_the_kept_head(store):
     """A shorter chain is consistent alone and ends before the kept head."""
-    head = Evidence(store).head("ws")
+    head = evidence_of(store).head("ws")
     rewrite(store, from_seq=4, to_seq=5)
 
     found = verify_chain(store, "ws", head=head)
@@ -230,7 +229,7 @@ def test_a_head_of_another_chain_is_not_met(store):
 
 def test_a_chain_that_breaks_before_the_kept_head_does_not_match_it(store):
     """The stored hash at the head's position proves nothing where the links before it break."""
-    head = Evidence(store).head("ws")
+    head = evidence_of(store).head("ws")
     set_column(store, 2, "kind", "forged")
 
     found = verify_chain(store, "ws", head=head)
@@ -255,7 +254,7 @@ def test_a_chain_that_breaks_before_the_kept_head_does_not_match_it(store):
 )
 def test_a_body_that_holon_does_not_write_is_found_though_its_hash_fits(store, body):
     """Whoever can compute hashes still has to write what a reader can rely on."""
-    head = Evidence(store).head("ws")
+    head = evidence_of(store).head("ws")
     new = link(head.hash, SIZE + 1, content_hash(body))
     store.transact(
         lambda tables: tables.append(
@@ -279,7 +278,7 @@ def test_a_payload_without_a_digest_in_the_body_is_found(store):
 
 def test_an_erased_payload_leaves_the_chain_consistent(store):
     """The digest stays in the body, so the link does not need the payload."""
-    head = Evidence(store).head("ws")
+    head = evidence_of(store).head("ws")
     tamper(store, "update evidence set payload=null")
 
     found = verify_chain(store, "ws", head=head)
@@ -318,10 +317,10 @@ def test_verifying_beside_live_writers_raises_no_alarm(tmp_path):
         ]
         for thread in threads:
             thread.start()
-        head, found = Evidence(store).head("ws"), []
+        head, found = evidence_of(store).head("ws"), []
         while any(thread.is_alive() for thread in threads):
             found.append(verify_chain(store, "ws", head=head))
-            head = Evidence(store).head("ws")
+            head = evidence_of(store).head("ws")
         for thread in threads:
             thread.join()
         found.append(verify_chain(store, "ws", head=head))

@@ -61,7 +61,7 @@ def test_every_operation_can_be_asked(ask, tmp_path, runtime):
     do("evidence/read", call_id=first)
     do("evidence/verify", head=head)
     do("evidence/export", path=str(tmp_path / "bundle.jsonl"))
-    do("evidence/erase", call_id=first)
+    do("evidence/erase", call_id=first, reason="asked for")
     opened = do("workspace/open", path=str(tmp_path / "place"), name="p", principals=["bo"])
     do("workspace/list")
     do("workspace/read", workspace_id=opened["id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from attrs import evolve
 from holon_core.errors import JsonRefused, Misuse, Refused
 from holon_core.guard import bundle, verify
 from holon_core.guard.evidence import RUNTIME_CHAIN
+from holon_core.guard.results import check_fits
+from holon_core.ids import new_id
 from holon_core.records.evidence import EvidenceHead, EvidenceRecord, Verification
 from holon_core.records.failure import failure
 from holon_core.store.evidence_tables import genesis
@@ -19,12 +22,14 @@ from holon_core.wire.strict_json import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from holon_core.guard.evidence import Recorder
     from holon_core.guard.services import Progress
     from holon_core.store.evidence_tables import Row
     from holon_core.store.protocol import Store, Tables
     from holon_core.wire.json_types import JsonValue
 
 MAX_LIMIT = 1000
+MAX_REASON = 2000
 PREVIEW_CHARS = 200
 # Records per change while an index grows or payloads are erased: callers wait no longer for it.
 BATCH = 5000
@@ -37,8 +42,9 @@ class Evidence:
     ``workspace`` is a workspace's id everywhere; ``None`` means calls without a workspace.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, recorder: Recorder) -> None:
         self._store = store
+        self._recorder = recorder
 
     def list(
         self, *, workspace: str | None, after: int = 0, limit: int = 50, newest: bool = False
@@ -122,13 +128,20 @@ class Evidence:
         self,
         workspace: str | None,
         *,
+        by: str,
+        reason: str,
         before_unix_seconds: int | None = None,
         call_id: str | None = None,
     ) -> int:
         """Erase payloads by age or by call; the records stay and the chain still verifies.
 
+        What was erased leaves records ``payloads_erased`` in the same chain: how many, by whom
+        and why, one for each 5000 positions.
+
         Args:
             workspace: Whose chain.
+            by: Who has them erased.
+            reason: Why, at most 2000 characters; both are kept in evidence.
             before_unix_seconds: Payloads of records written before this time.
             call_id: Payloads of this call.
 
@@ -136,14 +149,18 @@ class Evidence:
             How many payloads were erased.
 
         Raises:
-            Misuse: Neither or both of time and call are given.
+            Misuse: Neither or both of time and call are given, or ``by`` or ``reason`` is empty.
         """
-        chain = chain_of(workspace)
+        for what, text, most in (("by", by, 200), ("reason", reason, MAX_REASON)):
+            if not isinstance(text, str) or not text.strip():  # type: ignore[redundant-expr]
+                raise Misuse(f"{what} is a text that is not empty")
+            check_fits(text, what, most)
+        chain, said = chain_of(workspace), {"by": by, "reason": reason}
         if call_id is not None and before_unix_seconds is None:
-            return self._erase_call(chain, call_id)
+            return self._erase_call(chain, call_id, said)
         if before_unix_seconds is None or call_id is not None:
             raise Misuse("erase by before_unix_seconds or by call_id: give exactly one")
-        return self._erase_before(chain, before_unix_seconds)
+        return self._erase_before(chain, before_unix_seconds, said)
 
     def export(
         self, path: Path | str, *, workspace: str | None, after: int = 0, replace: bool = False
@@ -205,22 +222,47 @@ class Evidence:
             while self._store.transact(more):
                 pass
 
-    def _erase_call(self, chain: str, call_id: str) -> int:
+    def _erase_call(self, chain: str, call_id: str, said: dict[str, str]) -> int:
         self._index_calls()
 
         def erase(tables: Tables) -> int:
             seqs = [row.seq for row in tables.records_of(call_id) if row.chain == chain]
-            return sum(tables.erase_payload(chain, seq) for seq in seqs)
+            erased = sum(tables.erase_payload(chain, seq) for seq in seqs)
+            self._note_erased(tables, chain, call_id, said, erased)
+            return erased
 
         return self._store.transact(erase, full=True)
 
-    def _erase_before(self, chain: str, at: int) -> int:
+    def _note_erased(
+        self,
+        tables: Tables,
+        chain: str,
+        call: str,
+        said: dict[str, str],
+        erased: int,
+        **more: int,
+    ) -> None:
+        """Record in the same transaction what was erased; nothing where nothing was."""
+        if not erased:
+            return
+        texts = {
+            name: self._recorder.safe_text(text, limit=MAX_REASON) for name, text in said.items()
+        }
+        fields = {name: quote(text) for name, text in texts.items()}
+        fields |= {name: str(number) for name, number in {"erased": erased, **more}.items()}
+        fields["host"] = self._recorder.host_fragment()
+        self._recorder.draft(chain, call, "payloads_erased", fields).append(tables)
+
+    def _erase_before(self, chain: str, at: int, said: dict[str, str]) -> int:
         end = self._store.read(lambda tables: tables.head(chain))
-        total = 0
+        total, erasing = 0, new_id("e")
         for after in range(0, 0 if end is None else end[0], BATCH):
 
             def erase(tables: Tables, after: int = after) -> int:
-                return tables.erase_payloads_before(chain, at, after=after, to=after + BATCH)
+                to = after + BATCH
+                erased = tables.erase_payloads_before(chain, at, after=after, to=to)
+                self._note_erased(tables, chain, erasing, said, erased, before_unix_seconds=at)
+                return erased
 
             total += self._store.transact(erase, full=True)
         return total

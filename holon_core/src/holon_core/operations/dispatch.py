@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from holon_core.errors import JsonRefused
 from holon_core.operations.door import Door, not_allowed
 from holon_core.operations.faults import BadRequest, UnknownOperation
-from holon_core.operations.table import OPERATIONS
+from holon_core.operations.table import row_of
+from holon_core.operations.trail import leaves_trail, trail
 from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
@@ -32,19 +33,29 @@ def dispatch(door: Door, method: str, params: object) -> Any:
     Raises:
         UnknownOperation: No row has this name.
         BadRequest: The parameters do not fit; ``details`` name path and rule.
-        Refused: The operation was refused: ``not_allowed`` where the caller lacks its authority.
+        Refused: The operation was refused: ``not_allowed`` where the caller lacks its authority,
+            ``lane_protocol`` where a plugin's handler broke its promise.
         Rejected: With every finding.
         StoreError: The store does not answer.
 
     Source: design, section 8.
     """
-    operation = OPERATIONS.get(method)
+    operation = row_of(door.runtime, method)
     if operation is None:
         raise UnknownOperation(f"no operation {method!r:.100}; protocol/list names those there are")
+    if not leaves_trail(operation):
+        return operation.handler(door, _admitted(door, operation, params))
+    with trail(door, operation) as begin:
+        given = _admitted(door, operation, params)
+        begin(given)
+        return operation.handler(door, given)
+
+
+def _admitted(door: Door, operation: Operation, params: object) -> dict[str, Any]:
     if operation.authority not in door.authorities:
         needed = operation.authority.value
-        raise not_allowed(f"{method} needs the authority {needed}", authority=needed)
-    return operation.handler(door, read_params(operation, params))
+        raise not_allowed(f"{operation.method} needs the authority {needed}", authority=needed)
+    return read_params(operation, params)
 
 
 def read_params(operation: Operation, params: object) -> dict[str, Any]:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
 from holon_core.operations.door import Door, Params
-from holon_core.operations.schemas import CALL_ID, LIMIT, WORKSPACE, flag, params, text, whole
+from holon_core.operations.schemas import (
+    CALL_ID,
+    LIMIT,
+    REASON,
+    WORKSPACE,
+    flag,
+    params,
+    text,
+    whole,
+)
 from holon_core.operations.tool_rows import READS, WRITES
 from holon_core.records.evidence import EvidenceHead, EvidenceRecord, Verification
 from holon_core.records.operation import Operation
@@ -69,6 +78,8 @@ def erase(door: Door, given: Params) -> Any:
     """Erase payloads; the records stay."""
     erased = door.runtime.evidence.erase(
         door.workspace_of(given),
+        by=door.caller.principal,
+        reason=given["reason"],
         before_unix_seconds=given.get("before_unix_seconds"),
         call_id=given.get("call_id"),
     )
@@ -186,6 +197,8 @@ ROWS = (
         noun=NOUN,
         verb="erase",
         request=params(
+            ("reason",),
+            reason=REASON,
             workspace=WORKSPACE,
             before_unix_seconds=whole("Payloads of records written before this time.", least=0),
             call_id=text("Payloads of this call."),

@@ -14,7 +14,7 @@ from holon_core.records.words import Authority, Effect
 
 def list_operations(door: Door, _: Params) -> Any:
     """Answer the rows that this caller may use."""
-    from holon_core.operations.table import ROWS as ALL
+    from holon_core.operations.table import rows_of
 
     return {
         "operations": [
@@ -26,7 +26,7 @@ def list_operations(door: Door, _: Params) -> Any:
                 "request": row.request,
                 "response": row.response,
             }
-            for row in ALL
+            for row in rows_of(door.runtime)
             if row.authority in door.authorities
         ]
     }

@@ -19,7 +19,7 @@ from holon_core.operations.door import Door
 from holon_core.operations.jsonrpc import Fault, Message, Request
 from holon_core.operations.lines import nobody_reads, read_lines, write_all
 from holon_core.operations.pool import Pool
-from holon_core.operations.table import OPERATIONS
+from holon_core.operations.table import row_of
 from holon_core.records.words import Authority
 from holon_core.session import Session
 
@@ -258,7 +258,7 @@ class Server:
 
     def _dispatch(self, job: _Job) -> Any:
         method = job.request.method
-        row = OPERATIONS.get(method)
+        row = row_of(self._runtime, method)
         deciding = row is not None and row.authority is Authority.APPROVER
         runtime = self._runtime
         session = Session(

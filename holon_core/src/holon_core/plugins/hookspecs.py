@@ -118,8 +118,9 @@ def holon_services(host: PluginHost) -> Iterable[tuple[str, object]]:
 def holon_operations(host: PluginHost) -> Iterable[Operation]:
     """Offer operations under nouns of this plugin's own.
 
-    Called once, when a runtime opens. From each row come its protocol method, its command and
-    its reference text. A method that exists is refused.
+    Called once, when a runtime opens. From each row come its protocol method and its command.
+    A noun of the core's is refused, one that two distributions use for both. One that states
+    effects beyond reads leaves evidence of who asked and what became of it.
     """
     raise AssertionError
 
