@@ -39,8 +39,7 @@ def verify(path, kept):
     for at, raw in enumerate(records, start):
         line = json.loads(raw)
         body = json.loads(line["body"], parse_float=lambda text: (text,))
-        content = digest("holon-evidence-record/1\0" + line["body"])
-        last = digest(f"holon-evidence-link/1\0{last}:{at}:{content}")
+        last = digest(f"holon-evidence-record/1\0{last}:{at}:{line['body']}")
         found = {"seq": at, "body": canonical({**body, "v": 1}), "hash": last}
         if "payload" in line:
             found["payload"] = text = line["payload"]

@@ -14,7 +14,7 @@ from holon_core.clock import SystemClock
 from holon_core.guard.evidence import Recorder
 from holon_core.guard.evidence_read import Evidence
 from holon_core.guard.redaction import Redactor
-from holon_core.store.evidence_tables import OpenCall, content_hash
+from holon_core.store.evidence_tables import OpenCall
 from holon_core.store.protocol import Store, Tables
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
@@ -44,7 +44,6 @@ def append(
         kind=kind,
         at=at,
         body=text,
-        content_hash=content_hash(text),
         payload=data,
         opens=opens,
         closes=closes,

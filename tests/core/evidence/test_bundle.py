@@ -16,7 +16,7 @@ from holon_core.errors import Refused
 from holon_core.guard import bundle
 from holon_core.guard.verify import verify_bundle
 from holon_core.records.evidence import EvidenceHead
-from holon_core.store.evidence_tables import content_hash, genesis, link
+from holon_core.store.evidence_tables import genesis, link
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
 from support import ROOT
@@ -162,7 +162,7 @@ def test_the_first_bad_position_is_named(exported, dropped, bad):
 def forged(body: bytes, /, **changes: Any) -> bytes:
     """Make a bundle of one record whose hashes fit, whatever it says."""
     chain = "ws"
-    hashed = link(genesis(chain), 1, content_hash(body))
+    hashed = link(genesis(chain), 1, body)
     record = {"seq": 1, "body": body.decode(), "hash": hashed, **changes}
     lines: list[dict[str, Any]] = [
         bundle.header(chain, first=1, previous=genesis(chain)),

@@ -17,7 +17,7 @@ from chains import append, evidence_of, opened, write
 from holon_core.guard.services import Progress
 from holon_core.guard.verify import PAGE, verify_chain
 from holon_core.records.evidence import EvidenceHead
-from holon_core.store.evidence_tables import content_hash, genesis, link
+from holon_core.store.evidence_tables import genesis, link
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
 
@@ -188,7 +188,7 @@ def rewrite(store: SqliteStore, *, from_seq: int, to_seq: int = SIZE) -> None:
         connection.execute("delete from evidence where seq>=?", (from_seq,))
         for seq in range(from_seq, to_seq + 1):
             body = canonical({"v": 1, "kind": "forged", "call": "f", "at": 1})
-            previous = link(previous, seq, content_hash(body))
+            previous = link(previous, seq, body)
             connection.execute(
                 "insert into evidence values(?,'f','forged',1,?,?,null)", (seq, body, previous)
             )
@@ -255,12 +255,8 @@ def test_a_chain_that_breaks_before_the_kept_head_does_not_match_it(store):
 def test_a_body_that_holon_does_not_write_is_found_though_its_hash_fits(store, body):
     """Whoever can compute hashes still has to write what a reader can rely on."""
     head = evidence_of(store).head("ws")
-    new = link(head.hash, SIZE + 1, content_hash(body))
-    store.transact(
-        lambda tables: tables.append(
-            "ws", "f", kind="k", at=1, body=body, content_hash=content_hash(body), payload=None
-        )
-    )
+    new = link(head.hash, SIZE + 1, body)
+    store.transact(lambda tables: tables.append("ws", "f", kind="k", at=1, body=body, payload=None))
 
     found = verify_chain(store, "ws")
 

@@ -372,9 +372,7 @@ def test_a_moved_catalogue_is_noticed_by_each_append(store, path):
 
     def prepared(tables: Tables, revision: int) -> int:
         body = b"{}"
-        return tables.append(
-            "ws", "c", kind="k", at=1, body=body, content_hash="0", payload=None, revision=revision
-        )
+        return tables.append("ws", "c", kind="k", at=1, body=body, payload=None, revision=revision)
 
     before = store.read(lambda t: t.revision())
     store.transact(partial(prepared, revision=before))

@@ -8,7 +8,7 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-from holon_core.store.evidence_tables import CHAIN_SHIFT, content_hash, genesis, link
+from holon_core.store.evidence_tables import CHAIN_SHIFT, genesis, link
 from holon_core.wire.canonical import canonical
 
 _POSITION = (1 << CHAIN_SHIFT) - 1
@@ -47,7 +47,7 @@ def forge_hashes(store: Path, chain: str) -> None:
             if payload is not None:
                 said["payload"] = {"bytes": len(payload), "sha256": sha256(payload).hexdigest()}
             forged = canonical(said)
-            previous = link(previous, key & _POSITION, content_hash(forged))
+            previous = link(previous, key & _POSITION, forged)
             connection.execute(
                 "update evidence set body=?, hash=? where seq=?", (forged, previous, key)
             )

@@ -7,8 +7,6 @@ from hashlib import sha256
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
-from holon_core.store.evidence_tables import content_hash
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,14 +38,13 @@ def caller_fragment(caller: CallerContext) -> str:
 class Draft:
     """One record, ready to be appended: everything but its place in the chain."""
 
-    __slots__ = ("at", "body", "call", "chain", "hash", "kind", "payload")
+    __slots__ = ("at", "body", "call", "chain", "kind", "payload")
 
     def __init__(
         self, chain: str, call: str, *, kind: str, at: int, body: bytes, payload: bytes | None
     ) -> None:
         self.chain, self.call, self.kind, self.at = chain, call, kind, at
         self.body, self.payload = body, payload
-        self.hash = content_hash(body)
 
     def append(
         self,
@@ -64,7 +61,6 @@ class Draft:
             kind=self.kind,
             at=self.at,
             body=self.body,
-            content_hash=self.hash,
             payload=self.payload,
             revision=revision,
             opens=opens,

@@ -12,7 +12,7 @@ from holon_core.errors import JsonRefused
 from holon_core.guard import bundle
 from holon_core.guard.services import Progress
 from holon_core.records.evidence import EvidenceHead, Verification
-from holon_core.store.evidence_tables import Row, content_hash, genesis, link
+from holon_core.store.evidence_tables import Row, genesis, link
 from holon_core.wire.canonical import canonical
 from holon_core.wire.strict_json import parse
 
@@ -77,7 +77,7 @@ class Walk:
     def _check(self, seq: Any, body: Any, link_hash: Any, payload: Any) -> dict[str, JsonValue]:
         if type(seq) is not int or seq != self.seq + 1:
             self.fail("is missing, or another stands in its place")
-        if not isinstance(body, bytes) or link_hash != link(self.hash, seq, content_hash(body)):
+        if not isinstance(body, bytes) or link_hash != link(self.hash, seq, body):
             self.fail("does not fit its hash")
         read = self._read(body)
         if payload is not None and not _digests(read.get("payload"), payload):
@@ -176,7 +176,7 @@ def verify_bundle(path: Path | str, *, head: EvidenceHead | None = None) -> Veri
 def _bounds(tables: Tables, chain: str) -> tuple[tuple[int, str], int, bool]:
     # In one view: what a writer adds later is beyond all of it.
     newest = tables.records_before(chain, before=_LAST, limit=1)
-    end = tables.head(chain)
+    end = tables.stored_head(chain)
     if end is None:
         return (0, genesis(chain)), 0, tables.has_strays()
     return end, newest[0].seq if newest else 0, False

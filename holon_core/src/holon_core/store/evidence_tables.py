@@ -6,9 +6,10 @@ import hashlib
 import sqlite3
 from typing import Any, NamedTuple
 
+from holon_core.store.rows import damaged, decodes, link_hash, number, text
+
 GENESIS_DOMAIN = b"holon-evidence-chain/1\0"
-RECORD_DOMAIN = b"holon-evidence-record/1\0"
-LINK_DOMAIN = "holon-evidence-link/1\0"
+RECORD_DOMAIN = "holon-evidence-record/1\0"
 
 
 # A chain's number is above these bits of a stored position: a million chains of a trillion each.
@@ -57,14 +58,10 @@ def genesis(chain: str) -> str:
     return hashlib.sha256(GENESIS_DOMAIN + chain.encode()).hexdigest()
 
 
-def content_hash(body: bytes) -> str:
-    """Return the hash of a record's canonical body, which the link covers."""
-    return hashlib.sha256(RECORD_DOMAIN + body).hexdigest()
-
-
-def link(previous: str, seq: int, content_hash: str) -> str:
-    """Return the hash of a record from its predecessor's, its position and its content's."""
-    return hashlib.sha256(f"{LINK_DOMAIN}{previous}:{seq}:{content_hash}".encode()).hexdigest()
+def link(previous: str, seq: int, body: bytes) -> str:
+    """Return the hash of a record from its predecessor's, its position and its body."""
+    place = f"{RECORD_DOMAIN}{previous}:{seq}:"
+    return hashlib.sha256(place.encode() + body).hexdigest()
 
 
 def _row(chain: str, base: int, row: tuple[Any, ...]) -> Row:
@@ -74,6 +71,42 @@ def _row(chain: str, base: int, row: tuple[Any, ...]) -> Row:
 def _line(call: str, seq: int, runtime: str) -> str:
     """Write an open call as the head's row lists it: a list costs less than rows of its own."""
     return f"{call} {seq} {runtime}\n"
+
+
+@decodes("a chain's head")
+def _head_row(row: tuple[Any, ...]) -> _Head:
+    return (
+        number(row[0], most=_NO_CHAIN - 1),
+        number(row[1], most=MAX_SEQ - 1),
+        link_hash(row[2]),
+        number(row[3]),
+    )
+
+
+@decodes("a chain's head")
+def _named_head(row: tuple[Any, ...]) -> tuple[str, int, str]:
+    return text(row[0]), number(row[1], most=MAX_SEQ), link_hash(row[2])
+
+
+@decodes("a list of open calls")
+def _open_calls(chain: Any, lines: Any) -> list[OpenCall]:
+    parts = [line.split(" ") for line in text(lines).splitlines()]
+    return [OpenCall(call, text(chain), int(seq), runtime) for call, seq, runtime in parts]
+
+
+@decodes("a chain's head")
+def _chain_number(row: tuple[Any, ...]) -> int:
+    return number(row[0], most=_NO_CHAIN - 1)
+
+
+@decodes("a catalogue revision")
+def _number(row: tuple[Any, ...]) -> int:
+    return number(row[0])
+
+
+@decodes("a place in a chain")
+def _place(row: tuple[Any, ...]) -> int:
+    return number(row[0], most=MAX_SEQ)
 
 
 class EvidenceTables:
@@ -97,7 +130,6 @@ class EvidenceTables:
         kind: str,
         at: int,
         body: bytes,
-        content_hash: str,
         payload: bytes | None,
         revision: int | None = None,
         opens: str = "",
@@ -111,7 +143,6 @@ class EvidenceTables:
             kind: What the record says happened.
             at: Wall-clock time in Unix seconds.
             body: Canonical JSON of the record.
-            content_hash: Hash of ``body``, made before the lock was taken.
             payload: What the body's payload digest covers; ``None`` where there is none.
             revision: Catalogue revision that the call was prepared with, where it matters.
             opens: The runtime that is about to run the call; empty where none is.
@@ -133,7 +164,7 @@ class EvidenceTables:
                 if head[3] != revision:
                     raise CatalogueMoved
                 continue
-            new = link(previous, seq + 1, content_hash)
+            new = link(previous, seq + 1, body)
             row = ("h:" + chain, previous, rev, seq + 1, number << CHAIN_SHIFT | seq + 1)
             opened = _line(call, seq + 1, opens) if opens else ""
             try:
@@ -141,33 +172,44 @@ class EvidenceTables:
             except sqlite3.IntegrityError:
                 before, head = head, self._load_head(chain)
                 if head == before:
-                    raise NotOpen from None
+                    raise self._unmoved(chain, closed) from None
                 continue
             self._heads[chain] = (number, seq + 1, new, rev)
             return seq + 1
+
+    def _unmoved(self, chain: str, closed: str) -> Exception:
+        """Say why a record was refused although the head is where the writer saw it."""
+        row = self._sql("select open from live where key=?", ("h:" + chain,)).fetchone()
+        if closed and row is not None and closed not in str(row[0]):
+            return NotOpen()
+        # A record stands already where the head says that the next one goes.
+        return damaged(f"the chain {chain}", ": its head is not at its last record")
 
     def _load_head(self, chain: str) -> _Head:
         key = "h:" + chain
         row = self._sql("select number, seq, hash, rev from live where key=?", (key,)).fetchone()
         if row is None:
-            number = self._sql("select max(number) from live where key glob 'h:*'").fetchone()[0]
-            number = 0 if number is None else number + 1
-            row = (number, 0, genesis(chain), self.revision())
+            last = self._sql("select max(number) from live where key glob 'h:*'").fetchone()
+            row = (self._next_number(last), 0, genesis(chain), self.revision())
             self._sql(
                 "insert into live(key, chain, number, seq, hash, at, rev) values(?,?,?,?,?,0,?)",
                 (key, chain, *row),
             )
-        self._heads[chain] = row
-        return row  # type: ignore[no-any-return]
+        head = self._heads[chain] = _head_row(row)
+        return head
+
+    @staticmethod
+    def _next_number(last: tuple[Any, ...]) -> int:
+        return 0 if last[0] is None else _number(last) + 1
 
     def _base(self, chain: str) -> int:
         """Return what a position of a chain is added to; a chain without records has no rows."""
         row = self._sql("select number from live where key=?", ("h:" + chain,)).fetchone()
-        return (_NO_CHAIN if row is None else int(row[0])) << CHAIN_SHIFT
+        return (_NO_CHAIN if row is None else _chain_number(row)) << CHAIN_SHIFT
 
     def revision(self) -> int:
         """Return the catalogue's revision."""
-        return int(self._sql("select rev from live where key='revision'").fetchone()[0])
+        return _number(self._sql("select rev from live where key='revision'").fetchone())
 
     def bump_revision(self) -> int:
         """Move the catalogue's revision, in every head too, so that each append notices."""
@@ -178,20 +220,25 @@ class EvidenceTables:
     def open_calls(self) -> list[OpenCall]:
         """Return all calls that are open, of every runtime on this store."""
         rows = self._sql("select chain, open from live where key glob 'h:*' and open<>''")
-        return [
-            OpenCall(call, chain, int(seq), runtime)
-            for chain, text in rows
-            for call, seq, runtime in (line.split(" ") for line in text.splitlines())
-        ]
+        return [call for chain, lines in rows for call in _open_calls(chain, lines)]
 
     def heads(self) -> list[tuple[str, int, str]]:
         """Return chain, position and hash of every head, by chain."""
-        return list(
-            self._sql("select chain, seq, hash from live where key glob 'h:*' order by key")
-        )
+        rows = self._sql("select chain, seq, hash from live where key glob 'h:*' order by key")
+        return list(map(_named_head, rows))
+
+    def check_heads(self) -> None:
+        """Refuse heads that no record can follow, before anything relies on them."""
+        for row in self._sql("select number, seq, hash, rev from live where key glob 'h:*'"):
+            _head_row(row)
 
     def head(self, chain: str) -> tuple[int, str] | None:
         """Return position and hash of one head."""
+        found = self.stored_head(chain)
+        return None if found is None else _named_head((chain, *found))[1:]
+
+    def stored_head(self, chain: str) -> tuple[Any, Any] | None:
+        """Return position and hash of one head as they stand there, for who verifies them."""
         found = self._sql("select seq, hash from live where key=?", ("h:" + chain,))
         return found.fetchone()  # type: ignore[no-any-return]
 
@@ -301,7 +348,7 @@ class EvidenceTables:
         row = self._sql(
             "select seq from cursors where name=? and chain=?", (name, chain)
         ).fetchone()
-        return 0 if row is None else int(row[0])
+        return 0 if row is None else _place(row)
 
     def move_cursor(self, name: str, chain: str, seq: int) -> None:
         """Note how far a reader of a chain came."""
