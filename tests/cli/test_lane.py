@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,22 @@ def test_a_folder_that_is_there_is_left_alone(holon: Command) -> None:
     assert done.code == 2
     assert "acme-notes is there already" in done.err
     assert list((holon.folder / "acme-notes").iterdir()) == []
+
+
+def test_the_signal_of_a_new_lane_follows_its_definitions(tmp_path: Path) -> None:
+    """Effects that are edited in place are not kept out by what was stored before."""
+    source = lane_files("acme-notes", core_range=">=0")["src/acme_notes/tools.py"]
+    edited = source.replace("frozenset({Effect.NONE})", "frozenset({Effect.MACHINE_WRITE})")
+
+    assert edited != source
+    assert signal_of(source) == signal_of(source) != signal_of(edited)
+
+
+def signal_of(source: str) -> str:
+    """Run the module of tools and ask its source for its signal."""
+    module: dict[str, Any] = {"__name__": "acme_notes.tools"}
+    exec(compile(source, "tools.py", "exec"), module)
+    return str(module["Source"]().signal())
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from holon_core import Runtime, Session, Status, ToolResult
+from holon_core import Authority, Runtime, Session, Status, ToolResult
 from holon_core.operations.door import Door
-from holon_core.records.words import Authority
 from holon_core.testing import EvidenceReader, named
 from shop import make_shop
 

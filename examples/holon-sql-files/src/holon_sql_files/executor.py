@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holon_core import SealedCall, Status
-from holon_core.errors import FAILURES
-from holon_core.records.failure import StructuredFailure, failure
-from holon_core.records.outcome import (
+from holon_core import (
     ExecutorFailure,
     ExecutorOutcome,
     ExecutorStatus,
+    SealedCall,
+    Status,
+    StructuredFailure,
     completed,
+    failure,
 )
+from holon_core.errors import FAILURES
 
 from holon_sql_files.folder import Folder
 from holon_sql_files.query import Query

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holon_core import Effect
-from holon_core.records.operation import Operation
-from holon_core.records.words import Authority
+from holon_core import Authority, Effect, Operation
 
 from holon_sql_files.folder import Folder
 from holon_sql_files.tools import SOURCE

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from holon_core import hookimpl
 
 if TYPE_CHECKING:
-    from holon_core.plugins.host import PluginHost
-    from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
-    from holon_core.records.operation import Operation
+    from holon_core import CapabilityLane, LaneExecutor, Operation, PluginHost, SkillSource
 
     from holon_sql_files.folder import Folder
 
@@ -34,7 +32,7 @@ def holon_skill_sources(host: PluginHost) -> Iterable[SkillSource]:
 @hookimpl
 def holon_executors(host: PluginHost) -> Iterable[LaneExecutor]:
     """Offer what runs the files."""
-    from holon_core.records.lane import LaneExecutor
+    from holon_core import LaneExecutor
 
     from holon_sql_files.executor import Executor
     from holon_sql_files.tools import SOURCE

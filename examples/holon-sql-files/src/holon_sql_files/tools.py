@@ -6,11 +6,16 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from holon_core import Effect
-from holon_core.records.lane import CapabilityLane
-from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
-from holon_core.records.tool import Limits, RuntimeToolDescriptor
-from holon_core.records.words import Origin, Posture
+from holon_core import (
+    CapabilityLane,
+    Effect,
+    Limits,
+    Origin,
+    Posture,
+    RuntimeToolDescriptor,
+    SkillSourceDescriptor,
+    SkillSourceKind,
+)
 
 from holon_sql_files.folder import Folder
 from holon_sql_files.query import Query
