@@ -81,7 +81,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "changed_during_read": (K.TOOL_FAILED, F, "the file changed while it was read", "read it again"),
     "invalid_pattern": (K.TOOL_FAILED, F, "the regular expression or its size is refused", "correct or shorten the pattern"),
     "invalid_glob": (K.TOOL_FAILED, F, "the glob is malformed", "correct the glob"),
-    "unsupported_capability": (K.UNSUPPORTED_CAPABILITY, B, "the capability is known but not executable here", "see the blocking reasons beside this one"),
+    "unsupported_capability": (K.UNSUPPORTED_CAPABILITY, B, "the capability is known but not executable here", "see the list of plugins: it says what was refused, and why"),
     "live_execution_blocked": (K.UNSUPPORTED_CAPABILITY, B, "live execution is closed for this lane", "use a dry run, or another lane"),
     "effects_undeclared": (K.UNSUPPORTED_CAPABILITY, B, "the tool declares no effects, and unknown effects are never executed", "declare effects={…} where the tool is registered"),
     "dependency_missing": (K.DEPENDENCY_MISSING, B, "a needed program or package is absent or too old", "install what the message names"),

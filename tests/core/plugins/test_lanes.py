@@ -190,7 +190,10 @@ def test_a_bad_executor_is_refused_alone(open_runtime, offered: Any, said: str) 
     rt = open_runtime(offering, discover=False)
 
     assert said in problems(rt, "acme")
-    assert rt.session(principal="p").call("acme/x").failure.code == "unsupported_capability"
+    refused = rt.session(principal="p").call("acme/x").failure
+    assert refused.code == "unsupported_capability"
+    assert "acme offers nothing for the source acme, or it was refused" in refused.message
+    assert "list of plugins" in refused.next_action
 
 
 def test_an_interrupt_while_an_offer_is_read_passes(open_runtime) -> None:
@@ -246,13 +249,18 @@ def test_a_tool_says_which_lane_is_missing(open_runtime) -> None:
 def test_a_tool_whose_plugin_is_gone_names_its_distribution(site: Site, open_runtime) -> None:
     """What an absent plugin brought stays in the list, and says what to install."""
     site.add("holon-mcp", points={"mcp": "sample_holon_mcp"})
-    open_runtime().close()
+    with open_runtime() as before:
+        assert before.tools.read("holon-mcp/say").readiness == "model_callable"
 
     rt = open_runtime(Lane("other"), discover=False)
 
     result = rt.session(principal="p").call("holon-mcp/say")
     assert ids(rt) == ["holon-mcp/say"]
     assert result.failure.code == "dependency_missing"
+    assert (rt.tools.read("holon-mcp/say").readiness, rt.tools.list()[0].runs_here) == (
+        "catalog_only",
+        False,
+    )
     (state,) = [each for each in rt.tools.sources() if each.id == "holon-mcp"]
     assert (state.state, state.distribution) == ("absent", "holon-mcp")
 

@@ -134,6 +134,7 @@ class Candidates:
                 limits=limits,
                 origin=self._origin,
                 provenance=self._provenance,
+                runs_here=True,
                 digest=digest({**given.definition(), **changed}, domain=DEFINITION_DOMAIN),
             )
             body = json.dumps(descriptor_json(tool), ensure_ascii=False).encode()

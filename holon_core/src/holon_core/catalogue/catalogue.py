@@ -10,6 +10,8 @@ from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from attrs import evolve
+
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.ids import id_problem
 from holon_core.records.words import READ_ONLY, Effect
@@ -199,7 +201,7 @@ class Catalogue:
         runs = self._executors.get(tool.id.partition("/")[0])
         blocked = self._why_blocked(tool)
         if runs is None or blocked is not None:
-            return Entry(tool, None, blocked=blocked)
+            return Entry(evolve(tool, runs_here=False), None, blocked=blocked)
         return Entry(
             tool,
             runs.executor,

@@ -48,8 +48,15 @@ def blocker(
             return None
         brought_by = tool.provenance.distribution
         if tool.origin is Origin.IMPORTED_STATE or not brought_by or brought_by in active:
-            return failure("unsupported_capability", "nothing on this host executes it")
+            return failure("unsupported_capability", _unrun(tool))
         text = f"{brought_by} is not active here; install it, or see the list of plugins"
         return failure("dependency_missing", text, distribution=brought_by)
 
     return why
+
+
+def _unrun(tool: RuntimeToolDescriptor) -> str:
+    brought_by = tool.provenance.distribution or tool.provenance.plugin
+    whose = f"{brought_by} offers nothing for" if brought_by else "nothing is offered for"
+    source = tool.id.partition("/")[0]
+    return f"nothing on this host executes it: {whose} the source {source}, or it was refused"

@@ -58,8 +58,10 @@ class RuntimeToolDescriptor:
     """A callable operation boundary: a capability with schemas, effects and requirements.
 
     ``digest`` identifies the definition: it covers all fields but itself, ``origin``,
-    ``provenance``, ``projections`` and ``posture`` (design, section 6). ``executor_ref`` names
+    ``provenance``, ``projections``, ``posture`` and ``runs_here`` (design, section 6). ``executor_ref`` names
     what runs: an artifact's digest where there is one, the version of a host function.
+    ``runs_here`` is the catalogue's word and no part of the definition: false where the lane, or
+    what runs the tool, is not installed or was refused.
     """
 
     id: str
@@ -84,6 +86,7 @@ class RuntimeToolDescriptor:
     executor_ref: str = ""
     provenance: Provenance = Provenance()
     digest: str = ""
+    runs_here: bool = True
 
     @property
     def side_effect_class(self) -> Effect:
@@ -92,8 +95,8 @@ class RuntimeToolDescriptor:
 
     @property
     def readiness(self) -> Readiness:
-        """Base readiness, from the definition alone and never from who asks."""
-        if Effect.UNKNOWN in self.effects:
+        """Base readiness, from the definition and what is installed, never from who asks."""
+        if Effect.UNKNOWN in self.effects or not self.runs_here:
             return Readiness.CATALOG_ONLY
         if "function_calling" in self.projections:
             return Readiness.MODEL_CALLABLE
