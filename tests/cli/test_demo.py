@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ def test_the_demo_runs_on_a_clean_clone_of_this_repository(holon, tmp_path):
     done = holon("demo", cwd=clone / "docs")
 
     assert done.code == 0, done.err
-    assert "11. What was real" in done.out
+    assert "12. What was real" in done.out
     assert "Python" in done.out
     assert len(done.out.splitlines()) < 90
     status = subprocess.run(
@@ -44,15 +46,66 @@ def test_the_demo_runs_in_an_empty_folder(holon):
 
 def test_the_facts_of_the_demo_are_those_of_its_calls(holon):
     """For programs: refused path, held view, replay, and what verification said."""
+    (holon.folder / "readme.txt").write_text("under a license\n", encoding="utf-8")
+
     steps = holon("demo", "--json").json["steps"]
 
-    assert steps[2]["path"] == "/limit"
-    assert steps[3]["view"]["facts"]["principal"] == "agent"
-    assert steps[5]["replayed_from"] == steps[3]["held"]
-    assert steps[6]["held"] != steps[3]["held"]
-    assert steps[9]["one_byte"] == {"without_head": False, "with_head": False}
-    assert steps[9]["forged"] == {"without_head": True, "with_head": False}
-    assert steps[10]["lines_written"] == 1
+    assert len(steps[0]["tools"]) == 6
+    assert steps[1]["found"][0] == {
+        "id": "holon.built-in.workspace/workspace-grep",
+        "availability": "executable",
+    }
+    assert {steps[2][name] for name in ("grep", "glob", "read")} == {"completed"}
+    assert steps[3]["path"] == "/max_results"
+    assert steps[4]["view"]["facts"]["principal"] == "agent"
+    assert steps[6]["replayed_from"] == steps[4]["held"]
+    assert steps[7]["held"] != steps[4]["held"]
+    assert steps[10]["one_byte"] == {"without_head": False, "with_head": False}
+    assert steps[10]["forged"] == {"without_head": True, "with_head": False}
+    assert steps[11]["lines_written"] == 1
+
+
+def test_the_reads_of_the_demo_are_those_of_the_workspace_lane(holon):
+    """What is shown is what stands in the folder."""
+    (holon.folder / "a.md").write_text("no\nunder a license\n", encoding="utf-8")
+    (holon.folder / "Readme.md").write_text("# Title\nmore\n", encoding="utf-8")
+    (holon.folder / "inner").mkdir()
+
+    shown = holon("demo").out
+
+    assert "3 entries, 1 of them folders" in shown
+    assert "1 line, first a.md:2" in shown
+    assert "2 files, first Readme.md, a.md" in shown
+    assert "Readme.md, 13 bytes: # Title" in shown
+
+
+def test_without_ripgrep_the_demo_says_so_and_goes_on(holon, tmp_path):
+    """Its two tools are blocked with what to install; every other step is as ever."""
+    python = Path(sys.base_prefix, "bin", f"python{sys.version_info[0]}.{sys.version_info[1]}")
+    if not python.exists():
+        pytest.skip("no interpreter without ripgrep")
+    (tmp_path / "empty").mkdir()
+    bare = {
+        "PATH": str(tmp_path / "empty"),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "HOME": str(tmp_path),
+    }
+
+    done = subprocess.run(
+        [python, "-m", "holon_cli", "demo"],
+        cwd=holon.folder,
+        env=bare,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    if "blocked: dependency_missing" not in done.stdout and "0 lines" in done.stdout:
+        pytest.skip("no interpreter without ripgrep")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("blocked: dependency_missing: ") == 2
+    assert "install the Python package ripgrep" in done.stdout
+    assert "12. What was real" in done.stdout
 
 
 def test_the_demo_fails_where_a_step_does_not_hold(tmp_path, monkeypatch, capsys):

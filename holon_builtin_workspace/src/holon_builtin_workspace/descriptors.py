@@ -102,7 +102,7 @@ def workspace_grep() -> RuntimeToolDescriptor:
     }
     return _tool(
         "workspace-grep",
-        title="Search in files",
+        title="Find text in files",
         description=(
             "Search the files of the workspace for a regular expression (ripgrep's syntax: no "
             "look-around or back-references) and return the matching lines, sorted by path and "

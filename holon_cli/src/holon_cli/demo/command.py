@@ -14,12 +14,13 @@ from holon_cli.exits import Exit
 from holon_cli.helping import HelpfulCommand
 
 if TYPE_CHECKING:
-    from holon_cli.demo.story import Step
+    from holon_cli.demo.step import Step
     from holon_cli.output import Output
 
 DOC = (
-    "See the guarded door at work: functions on the folder you stand in (its git checkout, where "
-    "there is one), a refusal, a held write, its approval, evidence, and an edited store. Every "
+    "See the guarded door at work on the folder you stand in (its git checkout, where there is "
+    "one): tools are found, read it, one is refused, a write is held and approved; then evidence, "
+    "and an edited store. Every "
     "step is a real call; the demo fails where one does not show what it has to. Nothing is "
     "written to the folder; the storage root is thrown away."
 )
@@ -54,7 +55,8 @@ def checkout(place: Path) -> Path:
 
 def demo(workspace: Path, out: Output) -> int:
     """Run the demo on a folder; return the exit code."""
-    from holon_cli.demo.story import NotAsExpected, Story
+    from holon_cli.demo.step import NotAsExpected
+    from holon_cli.demo.story import Story
 
     steps: list[Step] = []
     if not out.for_programs:

@@ -1,4 +1,4 @@
-"""The functions that the demo puts behind the door: two read the workspace, one writes a note."""
+"""The functions that the demo puts behind the door: one reads the workspace, one writes a note."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import holon_core as holon
 
 MAX_FILES = 5_000
 MAX_FILE_BYTES = 1_048_576
-MAX_LINE_CHARS = 100
 SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "build", "dist", "_build"})
 LANGUAGES = {
     ".c": "C",
@@ -44,21 +43,6 @@ LANGUAGES = {
 }
 
 
-class Match(TypedDict):
-    """One line that holds the text."""
-
-    path: str
-    line: int
-    text: str
-
-
-class Found(TypedDict):
-    """Where a text stands: the first places, and how many there are."""
-
-    matches: list[Match]
-    total: int
-
-
 class Language(TypedDict):
     """How much of one language there is."""
 
@@ -82,18 +66,7 @@ class Appended(TypedDict):
 
 
 def functions_on(workspace: Path, notes: Path) -> list[Callable[..., Any]]:
-    """Make the three functions for one workspace and one file of notes."""
-
-    @holon.tool(effects={"workspace_read"})
-    def find_text(text: str, limit: int = 3) -> Found:
-        """Find a text in the files of the workspace.
-
-        Args:
-            text: What to look for, exactly as written.
-            limit: How many places to show.
-        """
-        places = list(_places(workspace, text))
-        return {"matches": places[:limit], "total": len(places)}
+    """Make the two functions for one workspace and one file of notes."""
 
     @holon.tool(effects={"workspace_read"})
     def count_lines() -> Counted:
@@ -111,7 +84,7 @@ def functions_on(workspace: Path, notes: Path) -> list[Callable[..., Any]]:
             file.write(line + "\n")
         return {"lines": lines_in(notes)}
 
-    return [append_note, count_lines, find_text]
+    return [append_note, count_lines]
 
 
 def lines_in(path: Path) -> int:
@@ -136,19 +109,6 @@ def _texts(workspace: Path) -> Iterator[tuple[Path, str]]:
                 continue
             left -= 1
             yield path, text
-
-
-def _places(workspace: Path, text: str) -> Iterator[Match]:
-    for path, content in _texts(workspace):
-        if text not in content:
-            continue
-        for number, line in enumerate(content.splitlines(), start=1):
-            if text in line:
-                yield {
-                    "path": path.relative_to(workspace).as_posix(),
-                    "line": number,
-                    "text": line.strip()[:MAX_LINE_CHARS],
-                }
 
 
 def _counted(workspace: Path) -> Counted:

@@ -6,42 +6,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
+from holon_builtin_workspace import plugin as lane
 from holon_cli.demo.functions import functions_on, lines_in
+from holon_cli.demo.step import Step, expect
 from holon_cli.demo.tamper import copy_store, edit_one_byte, forge_hashes
+from holon_cli.demo.telling import availability, beginning, outcome, said, seen
 from holon_core.records.evidence import EvidenceHead
 from holon_core.records.result import ToolResult
 from holon_core.runtime import Runtime
 
 APP = "demo"
+LANE = "holon.built-in.workspace"
+WANTED = "find text in files"
 AGENT, PERSON = "agent", "you"
 LINE = "The build is green."
 OTHER_LINE = "The build is green!"
 KEY = "note-1"
-
-
-class NotAsExpected(Exception):
-    """A step did not show what it has to: the demo fails."""
-
-
-@frozen(kw_only=True)
-class Step:
-    """One step: what it is about, what was done and seen, and the same as facts."""
-
-    title: str
-    lines: tuple[tuple[str, str], ...]
-    facts: dict[str, Any]
-
-
-def expect(holds: bool, what: str) -> None:
-    """Fail the demo where something does not hold.
-
-    Raises:
-        NotAsExpected: It does not.
-    """
-    if not holds:
-        raise NotAsExpected(what)
 
 
 class Story:
@@ -58,7 +38,7 @@ class Story:
         self._notes = scratch / "NOTES.md"
         root = scratch / "root"
         tools = functions_on(workspace, self._notes)
-        self.runtime = Runtime.open(root, app=APP, tools=tools, discover=False)
+        self.runtime = Runtime.open(root, app=APP, tools=tools, plugins=[lane], discover=False)
         self._store = root / "holon.db"
         self._session = self.runtime.session(principal=AGENT, workspace=workspace)
         self._chain = str(self._session.caller.workspace)
@@ -69,6 +49,7 @@ class Story:
         """Take the steps one after another, each when it is asked for."""
         made: list[Callable[[], Step]] = [
             self._list,
+            self._discover,
             self._read,
             self._refuse,
             self._hold,
@@ -84,45 +65,82 @@ class Story:
         yield self._summary()
 
     def _call(self, name: str, *, key: str | None = None, **arguments: Any) -> ToolResult:
+        return self._governed(f"host.{APP}/{name}", arguments, key=key)
+
+    def _look(self, name: str, **arguments: Any) -> ToolResult:
+        return self._governed(f"{LANE}/workspace-{name}", arguments)
+
+    def _governed(self, tool: str, arguments: Any, *, key: str | None = None) -> ToolResult:
         self._calls += 1
-        return self._session.call(f"host.{APP}/{name}", arguments, key=key)
+        return self._session.call(tool, arguments, key=key)
 
     def _list(self) -> Step:
         tools = self.runtime.tools.list()
-        expect(len(tools) == 3, "three tools are in the catalogue")
+        expect(len(tools) == 6, "six tools are in the catalogue")
         lines = [
-            (tool.id, f"{tool.side_effect_class.value:16} {tool.description}") for tool in tools
+            (tool.name, f"{tool.side_effect_class.value:16} {tool.title or tool.description}")
+            for tool in tools
         ]
         facts = [{"id": t.id, "side_effect_class": t.side_effect_class.value} for t in tools]
         return Step(
-            title="Three functions behind the door", lines=(*lines,), facts={"tools": facts}
+            title=f"Six tools behind the door: host.{APP}/… are functions, {LANE}/… a lane",
+            lines=(*lines,),
+            facts={"tools": facts},
+        )
+
+    def _discover(self) -> Step:
+        found = self._session.discover(WANTED, limit=4).items
+        expect(bool(found) and found[0].name == "workspace-grep", "the fitting tool is the first")
+        facts = [{"id": t.id, "availability": t.availability.value} for t in found]
+        return Step(
+            title=f'Discover "{WANTED}": what fits, best first, and what blocks it',
+            lines=tuple((tool.name, availability(tool)) for tool in found),
+            facts={"found": facts},
         )
 
     def _read(self) -> Step:
         counted = self._call("count_lines").raise_for_failure().output
-        found = self._call("find_text", text="license").raise_for_failure().output
+        listed = self._look("list-dir").raise_for_failure().output["entries"]
+        found = self._look("grep", pattern="license", literal=True)
+        named = self._look("glob", pattern="*.md")
+        read = self._read_one(listed)
         top = counted["languages"][:3]
         shown = ", ".join(f"{each['language']} {each['lines']:,}" for each in top) or "none"
-        places = ", ".join(f"{m['path']}:{m['line']}" for m in found["matches"]) or "none"
+        folders = sum(entry["type"] == "dir" for entry in listed)
         return Step(
             title="Reads run at once: policy allows workspace_read",
             lines=(
                 ("count_lines", f"{counted['files']:,} files, {counted['lines']:,} lines: {shown}"),
-                ("find_text license", f"{found['total']:,} lines, first {places}"),
+                ("workspace-list-dir", f"{len(listed):,} entries, {folders:,} of them folders"),
+                ("workspace-grep license", seen(found, "matches", "lines")),
+                ("workspace-glob *.md", seen(named, "paths", "files")),
+                ("workspace-read-file", beginning(read)),
             ),
-            facts={"counted": counted, "found": found},
+            facts={
+                "counted": counted,
+                "listed": len(listed),
+                "grep": outcome(found),
+                "glob": outcome(named),
+                "read": None if read is None else outcome(read),
+            },
         )
 
+    def _read_one(self, listed: Any) -> ToolResult | None:
+        """Read the first line of the readme, else of the first file there is."""
+        files = [entry["path"] for entry in listed if entry["type"] == "file"]
+        chosen = sorted(files, key=lambda path: not path.lower().startswith("readme"))[:1]
+        return self._look("read-file", path=chosen[0], end_line=1) if chosen else None
+
     def _refuse(self) -> Step:
-        result = self._call("find_text", text="license", limit="ten")
+        result = self._look("grep", pattern="license", max_results="ten")
         problem = result.failure
         expect(problem is not None and problem.code == "arguments_invalid", "it is refused")
         assert problem is not None
-        expect(problem.details["path"] == "/limit", "the refusal names the argument")
+        expect(problem.details["path"] == "/max_results", "the refusal names the argument")
         return Step(
             title="A wrong argument is refused with its path",
             lines=(
-                ('find_text limit="ten"', _outcome(result)),
+                ('workspace-grep max_results="ten"', outcome(result)),
                 ("path", f"{problem.details['path']}: {problem.message}"),
                 ("next", problem.next_action),
             ),
@@ -142,7 +160,7 @@ class Story:
         return Step(
             title="A write is held; a person sees exactly what would run",
             lines=(
-                (f'append_note "{LINE}"', _outcome(result)),
+                (f'append_note "{LINE}"', outcome(result)),
                 *((name, str(value)) for name, value in told.items()),
                 ("payload", payload),
                 ("untrusted", f"{view.untrusted['description']} (the tool says of itself)"),
@@ -187,7 +205,7 @@ class Story:
         return Step(
             title="One character changed is another call: held again",
             lines=(
-                (f'append_note "{OTHER_LINE}"', _outcome(result)),
+                (f'append_note "{OTHER_LINE}"', outcome(result)),
                 ("difference", f"{change.path}: {change.before} -> {change.after}"),
             ),
             facts={"held": result.held, "path": change.path},
@@ -241,10 +259,10 @@ class Story:
         return Step(
             title=f"A copy of the store, one byte of record {accepted} edited",
             lines=(
-                ("one byte", f"without a head: {_said(edited[0])}; with one: {_said(edited[1])}"),
+                ("one byte", f"without a head: {said(edited[0])}; with one: {said(edited[1])}"),
                 (
                     "and every hash",
-                    f"without a head: {_said(forged[0])}; with one: {_said(forged[1])}",
+                    f"without a head: {said(forged[0])}; with one: {said(forged[1])}",
                 ),
                 ("so", "keep `evidence head` where the store's holder cannot change it"),
             ),
@@ -279,12 +297,3 @@ class Story:
     def close(self) -> None:
         """Close the runtime."""
         self.runtime.close()
-
-
-def _outcome(result: ToolResult) -> str:
-    code = "" if result.failure is None else f": {result.failure.code}"
-    return f"{result.status.value}{code}"
-
-
-def _said(sound: bool) -> str:
-    return "consistent" if sound else "does not verify"
