@@ -104,6 +104,10 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "already_decided": (K.CONFLICT, B, "the approval or held call was decided before", "read its record"),
     "not_held": (K.CONFLICT, B, "no such call is held, or it was released before", "list the held calls"),
     "conflict": (K.CONFLICT, B, "the idempotency key is in use for another payload, or still running", "use another key, or wait for the first call"),
+    "unknown_guard": (K.CONFLICT, B, "no guard of this name belongs to the storage root", "see which guards are missing in the list of plugins"),
+    "guard_active": (K.CONFLICT, B, "the guard is active, so that no call misses it", "uninstall its plugin first, where it should go"),
+    "not_pinned": (K.CONFLICT, B, "the tool is not pinned", "see which tools are"),
+    "file_exists": (K.CONFLICT, B, "a file is there already", "name another file, or ask for replace"),
     "evidence_unavailable": (K.EVIDENCE_UNAVAILABLE, B, "the call cannot be recorded, so it did not run", "free disk space or repair the store"),
     "evidence_not_closed": (K.EVIDENCE_UNAVAILABLE, F, "the call ran, but its end could not be recorded", "treat its effect as indeterminate and repair the store"),
     "sink_behind": (K.EVIDENCE_UNAVAILABLE, B, "a required evidence sink is too far behind", "repair the sink"),
@@ -132,7 +136,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "extraction_failure": (K.EXTRACTION_FAILURE, F, "no single JSON value could be taken from the text", "answer with exactly one JSON value"),
     "budget_exceeded": (K.BUDGET_EXCEEDED, F, "a stated budget is used up", "raise the budget or ask for less"),
     "host_unsupported": (K.UNSUPPORTED_HOST, B, "the host lacks what the tool needs", "see the message"),
-    "event_loop_blocked": (K.UNSUPPORTED_HOST, B, "the tool needs the event loop that waits for it", "await session.acall(…) instead of session.call(…)"),
+    "event_loop_blocked": (K.UNSUPPORTED_HOST, B, "the tool needs the event loop that waits for it, or may need it", "await session.acall(…) instead of session.call(…), or give the tool a timeout_s"),
     "lane_protocol": (K.INTERNAL, F, "a lane's executor broke the contract", "report it to the lane named in the message"),
     "internal": (K.INTERNAL, F, "a fault of Holon itself", "report it with the evidence of the call"),
 }
@@ -155,6 +159,7 @@ FINDINGS: dict[str, str] = {
     "config_invalid": "a setting that is not allowed, or not understood",
     "signature_unsupported": "a function's signature cannot be described by a schema",
     "plugin_broken": "a plugin that could not be loaded or misbehaved",
+    "effects_undeclared": "the effects of a tool are not declared, so that its calls are refused",
     "review_refused": "a reviewer plugin refused the candidate",
 }
 

@@ -114,10 +114,12 @@ def test_an_option_that_cannot_work_is_misuse(options, text):
         tool(**options)
 
 
-def test_an_unknown_option_is_a_type_error():
-    """A misspelt option is no option."""
-    with pytest.raises(TypeError, match="effect"):
+def test_an_unknown_option_is_told_with_the_nearest_one():
+    """A misspelt option is no option, and what was meant is told."""
+    with pytest.raises(Misuse, match="no option effect; did you mean effects"):
         tool(effect={"none"})  # type: ignore[call-overload]
+    with pytest.raises(Misuse, match="no option zzz$"):
+        tool(zzz=1)  # type: ignore[call-overload]
 
 
 def test_options_are_frozen():

@@ -267,7 +267,7 @@ async def async_items() -> AsyncIterator[int]:
     ("fn", "text"),
     [
         (Receipt, "a class is no function"),
-        (3, "a class is no function"),
+        (3, "int is no function"),
         (Desk.add, "register the bound method"),
         (items, "a generator has no single result"),
         (async_items, "a generator has no single result"),

@@ -52,13 +52,21 @@ def raising(error: BaseException) -> Callable[[PolicyRequest], Verdict]:
     return evaluate
 
 
+def around(**said: Any) -> Verdict:
+    """Make a verdict that its class would not make."""
+    made = Verdict(decision=ALLOW, rule="x")
+    for name, value in said.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 GARBAGE: dict[str, Any] = {
     "none": None,
     "text": "yes",
     "true": True,
     "word": ALLOW,
     "subclass": OddVerdict(decision=ALLOW, rule="x"),
-    "decision as text": Verdict(decision="allow", rule="x"),  # type: ignore[arg-type]
+    "decision as text": around(decision="allow"),
     "reason is no text": Verdict(decision=ALLOW, rule="x", reason=3),  # type: ignore[arg-type]
     "the class": Verdict,
 }

@@ -179,7 +179,7 @@ def load(
     """
     places = [_arguments(overrides), _environment(env), _file(root)]
     if findings := [finding for place in places for finding in place.findings]:
-        raise Rejected(FILE, findings)
+        raise Rejected(FILE if findings == list(places[-1].findings) else "settings", findings)
     chosen = {setting.key: _choose(setting, places) for setting in SETTINGS}
     values = {key: value for key, (value, _) in chosen.items()}
     return Config(
@@ -234,8 +234,7 @@ def _arguments(overrides: Mapping[str, Any]) -> _Place:
     if rules:
         # The tables of a file and of an argument are read alike; a verdict tells them apart.
         values["rules"] = tuple(
-            evolve(rule, origin=rule.origin.replace(f"{FILE}:", "argument:", 1))
-            for rule in rules
+            evolve(rule, origin=rule.origin.replace(f"{FILE}:", "argument:", 1)) for rule in rules
         )
     sources = dict.fromkeys(values, "argument")
     return _Place(values=values, sources=sources, findings=tuple(findings.found))

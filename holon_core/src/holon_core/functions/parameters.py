@@ -139,7 +139,10 @@ def read_subject(fn: Callable[..., Any]) -> Subject:
     Returns:
         Its parts; what cannot be described is a problem of the whole or of a parameter.
     """
-    if isinstance(fn, type) or not callable(fn):
+    if not callable(fn):
+        text = f"{type(fn).__name__} is no function; register the function itself"
+        return _unreadable(fn, text)
+    if isinstance(fn, type):
         return _unreadable(fn, "a class is no function; register a function that makes one")
     function = underlying(fn)
     try:

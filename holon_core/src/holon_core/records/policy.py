@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
+from holon_core.errors import Misuse
 from holon_core.records.caller import CallerContext
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Decision, Effect, Posture
+
+
+def _decision(_: Any, attribute: Any, value: object) -> None:
+    if type(value) is not Decision:
+        raise Misuse(f"{attribute.name} is Decision.ALLOW, ASK or DENY, not {value!r:.100}")
 
 
 @frozen(kw_only=True)
@@ -30,7 +36,7 @@ class PolicyRequest:
 class Verdict:
     """What one policy says: the decision, the rule that made it, and why."""
 
-    decision: Decision
+    decision: Decision = field(validator=_decision)
     rule: str
     reason: str = ""
 

@@ -43,8 +43,11 @@ class OpenTelemetrySink:
         required: bool = False,
         include_content: bool = False,
     ) -> None:
-        from opentelemetry import trace
-
+        try:
+            from opentelemetry import trace
+        except ImportError as error:
+            text = "OpenTelemetrySink needs opentelemetry-api; install holon-core[otel]"
+            raise ImportError(text, name=error.name) from error
         self.name = name
         self.required = required
         self._tracer = trace.get_tracer("holon_core", tracer_provider=tracer_provider)
