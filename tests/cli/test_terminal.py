@@ -35,8 +35,8 @@ def editor(folder: Path, *, program: str) -> str:
 
 
 def answer(made: Terminal, text: str = "") -> None:
-    """Answer a prompt for a line."""
-    made.read_until("]: ")
+    """Answer a prompt for a line: of a number, or of a reason."""
+    made.read_until(": ")
     made.type(f"{text}\n")
 
 
@@ -57,12 +57,32 @@ def test_a_held_call_is_approved_and_runs_at_once(holon):
     assert [each["reason"] for each in decided] == ["looks right"]
 
 
+@pytest.mark.parametrize("key", ["a", "d"], ids=["approve", "deny"])
+def test_an_enter_after_the_key_states_no_reason(holon, key):
+    """Who types the key and Enter is asked on; nothing is decided before a reason is there."""
+    with at_terminal(holon, *CALL) as made:
+        made.read_until(ASKED)
+        made.type(f"{key}\n")
+        made.read_until("reason: ")
+        made.read_until("reason: ")
+        waiting = holon("approval", "list", "--json").json["approvals"]
+        made.type("  \n")
+        made.read_until("a reason is kept with each decision")
+        made.read_until("reason: ")
+        made.type("as agreed\n")
+        made.end()
+
+    assert [each["state"] for each in waiting] == ["pending"]
+    decided = holon("approval", "list", "--state", "all", "--json").json["approvals"]
+    assert [each["reason"] for each in decided] == ["as agreed"]
+
+
 def test_a_held_call_is_denied(holon):
     """Nothing runs, and the exit code says blocked."""
     with at_terminal(holon, *CALL) as made:
         made.read_until(ASKED)
         made.type("d")
-        answer(made)
+        answer(made, "fine")
         code = made.end()
 
     assert code == 3
@@ -108,10 +128,10 @@ def test_an_edit_is_held_and_shown_anew_before_it_is_approved(holon, tmp_path):
     with at_terminal(holon, *CALL, EDITOR=editor(tmp_path, program=program)) as made:
         made.read_until(ASKED)
         made.type("e")
-        answer(made)
+        answer(made, "fine")
         view = made.read_until(ASKED)
         made.type("a")
-        answer(made)
+        answer(made, "fine")
         code = made.end()
 
     assert '"text": "edited"' in view
@@ -134,11 +154,11 @@ def test_an_edit_that_cannot_be_is_told_and_asked_again(holon, tmp_path, program
         made.read_until(ASKED)
         made.type("e")
         if told == "arguments_invalid":
-            answer(made)
+            answer(made, "fine")
         made.read_until(told)
         made.read_until(ASKED)
         made.type("a")
-        answer(made)
+        answer(made, "fine")
         code = made.end()
 
     assert code == 0, made.seen
@@ -155,7 +175,7 @@ def test_a_grant_covers_further_calls(holon):
         made.type(pattern + "\n")
         answer(made, "3")
         answer(made, "60")
-        answer(made)
+        answer(made, "often")
         code = made.end()
     again = holon("tool", "call", "host.cli/write", "path=x", "text= again")
 
@@ -192,12 +212,12 @@ def test_watch_walks_through_what_waits(holon):
     with at_terminal(holon, "approval", "watch", "--once", "--actor", "bo") as made:
         assert '"text": "one"' in made.read_until(ASKED)
         made.type("a")
-        answer(made)
+        answer(made, "fine")
         assert '"text": "two"' in made.read_until(ASKED)
         made.type("n")
         assert '"text": "three"' in made.read_until(ASKED)
         made.type("d")
-        answer(made)
+        answer(made, "fine")
         code = made.end()
 
     states = holon("approval", "list", "--state", "all", "--json").json["approvals"]
@@ -213,7 +233,7 @@ def test_watch_refuses_an_own_call_where_another_is_the_operator(holon):
     with at_terminal(holon, "approval", "watch", "--once", "--actor", "bo") as made:
         made.read_until(ASKED)
         made.type("a")
-        answer(made)
+        answer(made, "fine")
         made.end()
 
     states = holon("approval", "list", "--state", "all", "--json").json["approvals"]
@@ -228,10 +248,12 @@ def test_watch_waits_for_the_next_call(holon):
         assert '"text": "late"' in made.read_until(ASKED)
         made.type("n")
         made.read_until("nothing waits but what you left")
+        made.type("x")
         made.type("q")
         code = made.end()
 
     assert code == 0
+    assert made.seen.count("nothing waits") == 2
 
 
 def test_a_table_on_a_terminal_keeps_whole_ids(holon):

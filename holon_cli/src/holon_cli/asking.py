@@ -101,11 +101,11 @@ class Desk:
         return None
 
     def _approve(self, call_id: str) -> Decided:
-        self._do("approve", id=call_id, reason=self._reason("approved at the prompt"))
+        self._do("approve", id=call_id, reason=self._reason())
         return Decided(answer=Answer.APPROVED, call_id=call_id)
 
     def _deny(self, call_id: str) -> Decided:
-        self._do("deny", id=call_id, reason=self._reason("denied at the prompt"))
+        self._do("deny", id=call_id, reason=self._reason())
         return Decided(answer=Answer.DENIED, call_id=call_id)
 
     def _edit(self, call_id: str) -> Decided | None:
@@ -126,7 +126,7 @@ class Desk:
         except JsonRefused as error:
             self._say(f"not strict JSON: {error}")
             return None
-        reason = self._reason("edited at the prompt")
+        reason = self._reason()
         result = self._do("edit", call_id=call_id, arguments=arguments, reason=reason)
         if result["held"] is None:
             present_failure(result["failure"], self._console)
@@ -154,13 +154,14 @@ class Desk:
             profile=caller.profile,
             uses=click.prompt("further calls", default=10, type=int, err=True),
             ttl_s=click.prompt("seconds", default=3600, type=int, err=True),
-            reason=(reason := self._reason("granted at the prompt")),
+            reason=(reason := self._reason()),
         )
         self._do("approve", id=call_id, reason=reason)
         return Decided(answer=Answer.APPROVED, call_id=call_id)
 
-    def _reason(self, default: str) -> str:
-        return str(click.prompt("reason", default=default, err=True))
+    def _reason(self) -> str:
+        # No default: an Enter typed after the key would state a reason that nobody gave.
+        return str(click.prompt("reason", value_proc=_stated, err=True))
 
     def _do(self, verb: str, **params: Any) -> Any:
         return self._host.dispatch(f"execution-approval/{verb}", params)
@@ -174,3 +175,11 @@ class Desk:
 
     def _say(self, text: str) -> None:
         self._console.print(Text(text))
+
+
+def _stated(text: str) -> str:
+    if not text.strip():
+        raise click.UsageError(
+            "a reason is kept with each decision; Ctrl-C leaves the call waiting"
+        )
+    return text.strip()

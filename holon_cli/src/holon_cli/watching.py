@@ -59,10 +59,10 @@ def _watch(host: Host, *, once: bool) -> int:
     left: set[str] = set()
     while True:
         call_id = _next(host, left)
+        if call_id is None and not once:
+            call_id = _awaited(host, console, left)
         if call_id is None:
-            if once or _quit_while_waiting(console, has_left=bool(left)):
-                return Exit.COMPLETED
-            continue
+            return Exit.COMPLETED
         decided = desk.ask(call_id)
         left |= {call_id, decided.call_id}
         if decided.answer is Answer.QUIT:
@@ -82,15 +82,15 @@ def _next(host: Host, left: set[str]) -> str | None:
     return None
 
 
-def _quit_while_waiting(console: Console, *, has_left: bool) -> bool:
-    """Wait a moment for the next call; tell whether the person wants to leave."""
+def _awaited(host: Host, console: Console, left: set[str]) -> str | None:
+    """Wait for the next call, saying so once; ``None`` where the person wants to leave."""
     from holon_cli.keys import read_key
 
-    if console.is_terminal:
-        more = " but what you left" if has_left else ""
-        console.print(f"\rnothing waits{more}; q to quit ", end="")
-    key = read_key(timeout_s=POLL_S)
-    if key is None:
-        return False
+    more = " but what you left" if left else ""
+    console.print(f"nothing waits{more}; q to quit ", end="")
+    call_id, key = None, None
+    while call_id is None and key not in ("q", ""):
+        key = read_key(timeout_s=POLL_S)
+        call_id = _next(host, left)
     console.print()
-    return key in ("q", "")
+    return None if key in ("q", "") else call_id

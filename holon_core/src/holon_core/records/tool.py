@@ -58,8 +58,9 @@ class RuntimeToolDescriptor:
     """A callable operation boundary: a capability with schemas, effects and requirements.
 
     ``digest`` identifies the definition: it covers all fields but itself, ``origin``,
-    ``provenance``, ``projections``, ``posture`` and ``runs_here`` (design, section 6). ``executor_ref`` names
-    what runs: an artifact's digest where there is one, the version of a host function.
+    ``provenance``, ``projections``, ``posture`` and ``runs_here`` (design, section 6).
+    ``executor_ref`` names what runs: an artifact's digest where there is one, the version of a
+    host function.
     ``runs_here`` is the catalogue's word and no part of the definition: false where the lane, or
     what runs the tool, is not installed or was refused.
     """
