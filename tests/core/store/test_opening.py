@@ -215,7 +215,7 @@ def test_a_store_larger_than_the_limit_is_opened_without_the_full_check(tmp_path
     path = tmp_path / "store.db"
     make(path)
     data = bytearray(path.read_bytes())
-    data[4096 * 2 : 4096 * 3] = b"\xa5" * 4096
+    data[4096 * 3 : 4096 * 4] = b"\xa5" * 4096
     path.write_bytes(data)
     monkeypatch.setattr(opening, "CHECKED_AT_OPEN_BYTES", 0)
 

@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 from typing import Any, NamedTuple
 
+from holon_core.records.words import Effect
 from holon_core.store.rows import damaged, decodes, link_hash, number, text
 
 GENESIS_DOMAIN = b"holon-evidence-chain/1\0"
@@ -104,6 +105,11 @@ def _number(row: tuple[Any, ...]) -> int:
     return number(row[0])
 
 
+@decodes("an effect")
+def _effect(row: tuple[Any, ...]) -> str:
+    return Effect(row[0]).value
+
+
 @decodes("a place in a chain")
 def _place(row: tuple[Any, ...]) -> int:
     return number(row[0], most=MAX_SEQ)
@@ -165,7 +171,7 @@ class EvidenceTables:
                     raise CatalogueMoved
                 continue
             new = link(previous, seq + 1, body)
-            row = ("h:" + chain, previous, rev, seq + 1, number << CHAIN_SHIFT | seq + 1)
+            row = (number, previous, rev, seq + 1, number << CHAIN_SHIFT | seq + 1)
             opened = _line(call, seq + 1, opens) if opens else ""
             try:
                 self._sql(APPEND, (*row, call, kind, at, body, new, payload, opened, closed))
@@ -357,7 +363,7 @@ class EvidenceTables:
     def run_effects(self, run: str) -> frozenset[str]:
         """Return the effects that calls of one run were allowed so far."""
         rows = self._sql("select effect from run_effects where run=?", (run,))
-        return frozenset(row[0] for row in rows)
+        return frozenset(map(_effect, rows))
 
     def add_run_effects(self, run: str, effects: frozenset[str]) -> None:
         """Add effects that a call of a run is allowed."""

@@ -14,8 +14,8 @@ APPLICATION_ID = 0x484C4E31
 # `evidence.payload` is a column and not a table for the same reason; erasing sets it to null.
 V1 = (
     """create table live(
-        key text primary key, chain text, number integer, seq integer, hash text, at integer,
-        rev integer, open text not null default '') without rowid""",
+        number integer primary key, key text not null unique, chain text, seq integer, hash text,
+        at integer, rev integer, open text not null default '')""",
     # `seq` carries the number of its chain in its high bits: an integer key makes an append a
     # quarter cheaper than a key of chain and position.
     """create table evidence(
@@ -23,13 +23,13 @@ V1 = (
         body blob not null, hash text not null, payload blob)""",
     # Appending is one statement, and so its own transaction where nothing else belongs to it:
     # the head moves only from where the writer saw it, its open calls with it, then the record.
-    """create view appending as select '' as head, '' as previous, 0 as rev, 0 as at_seq,
+    """create view appending as select 0 as head, '' as previous, 0 as rev, 0 as at_seq,
         0 as seq, '' as call, '' as kind, 0 as at, x'' as body, '' as hash, x'' as payload,
         '' as opens, '' as closes""",
     """create trigger append instead of insert on appending begin
         update live set seq=new.at_seq, hash=new.hash, at=new.at,
             open=replace(open, new.closes, '')||new.opens
-            where key=new.head and hash=new.previous and rev=new.rev
+            where number=new.head and hash=new.previous and rev=new.rev
             and (new.closes='' or instr(open, new.closes)>0);
         select raise(abort, 'head moved') where changes()=0;
         insert into evidence
@@ -75,7 +75,7 @@ V1 = (
         name text primary key, owner text not null, fence integer not null,
         expires_at real not null) without rowid""",
     "create table blobs(digest text primary key, size integer not null, body blob not null)",
-    "insert into live(key, rev) values('revision', 0)",
+    "insert into live(number, key, rev) values(-1, 'revision', 0)",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (V1,)
