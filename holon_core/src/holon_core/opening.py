@@ -208,6 +208,7 @@ def _assemble(
     lock = None if root is None else _own_lock(root / "live", runtime_id)
     if lock is not None:
         undo.callback(lock.release, remove=True)
+    store.read(lambda tables: tables.check_heads())
     redactor = Redactor()
     recorder = Recorder(clock, redactor, _host_facts())
     recovery.close_interrupted(

@@ -72,6 +72,8 @@ USES: dict[str, Callable[[Tables], object]] = {
     "bump_revision": lambda t: t.bump_revision(),
     "open_calls": lambda t: t.open_calls(),
     "heads": lambda t: t.heads(),
+    "check_heads": lambda t: t.check_heads(),
+    "stored_head": lambda t: t.stored_head("ws"),
     "head": lambda t: t.head("ws"),
     "records": lambda t: t.records("ws", after=0, limit=5),
     "records_before": lambda t: t.records_before("ws", before=9, limit=5),

@@ -13,6 +13,7 @@ from holon_core.records.tool import (
     SecretSlot,
 )
 from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture
+from holon_core.store.rows import decodes
 
 
 def descriptor_json(tool: RuntimeToolDescriptor) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def descriptor_json(tool: RuntimeToolDescriptor) -> dict[str, Any]:
     }
 
 
+@decodes("a definition")
 def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
     """Return the descriptor that was stored."""
     data = json.loads(body)

@@ -13,6 +13,7 @@ from holon_core.catalogue.catalogue import MAX_PINS, PINS, TOOLS
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.errors import Misuse, Refused
 from holon_core.records.failure import failure
+from holon_core.store.rows import decodes
 from holon_core.wire.difference import Pair, differing, shown_change
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.records.approval_view import ViewChange
     from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.store.document_tables import Document
     from holon_core.store.protocol import Store, Tables
 
 # Earlier revisions that are looked through for the one that a difference is to.
@@ -95,7 +97,12 @@ class Pins:
     def list(self) -> list[Pin]:
         """Return all pins, by tool."""
         rows = self._store.read(lambda tables: tables.list_documents(PINS, limit=MAX_PINS))
-        return [Pin(tool=row.id, at_unix_seconds=row.at, **json.loads(row.body)) for row in rows]
+        return list(map(_pin, rows))
+
+
+@decodes("a pin")
+def _pin(row: Document) -> Pin:
+    return Pin(tool=row.id, at_unix_seconds=row.at, **json.loads(row.body))
 
 
 def earlier(store: Store, tool: RuntimeToolDescriptor, since: str | None) -> Any:

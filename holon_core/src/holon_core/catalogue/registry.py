@@ -17,6 +17,7 @@ from holon_core.plugins.faults import kind_of, told
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.tool import Provenance, RuntimeToolDescriptor
 from holon_core.records.words import Origin, Severity
+from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
     from holon_core.clock import Clock
@@ -270,6 +271,7 @@ def _findings_json(findings: Mapping[str, tuple[Finding, ...]]) -> dict[str, lis
     }
 
 
+@decodes("a source of definitions")
 def _stored_source(source: str, body: bytes) -> StoredSource:
     data = json.loads(body)
     findings = {

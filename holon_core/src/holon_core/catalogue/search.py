@@ -11,6 +11,7 @@ from attrs import field, frozen
 from holon_core.catalogue.catalogue import TOOLS
 from holon_core.catalogue.codec import descriptor_json
 from holon_core.catalogue.search_rows import Hit, Row, row_of
+from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +91,7 @@ class Search:
         fresh = [entry.tool for each, entry in own.items() if self._held.get(each) is not entry]
         rows = [row_of(descriptor_json(tool)) for tool in fresh]
         rows.extend(
-            row_of(json.loads(stored.body))
+            _stored_row(stored.body)
             for stored in self._stored()
             # A definition of this process stands before a stored one of its id.
             if held.setdefault(stored.id, stored.revision) == stored.revision
@@ -109,6 +110,11 @@ class Search:
             if len(found) < BATCH:
                 return
             after = found[-1].id
+
+
+@decodes("a definition")
+def _stored_row(body: bytes) -> Row:
+    return row_of(json.loads(body))
 
 
 def _new_index() -> FtsIndex | PlainIndex:

@@ -47,7 +47,7 @@ def tail(head: EvidenceHead) -> dict[str, JsonValue]:
 
 def record(row: Row) -> dict[str, JsonValue]:
     """Make the line of one record; an erased payload has no field."""
-    fields: dict[str, JsonValue] = {"seq": row.seq, "body": _text(row.body), "hash": row.hash}
+    fields: dict[str, JsonValue] = {"seq": row.seq, "body": _text(row.body), "hash": _text(row.hash)}
     if row.payload is not None:
         fields["payload"] = _text(row.payload)
     return fields

@@ -9,6 +9,7 @@ from holon_core.errors import StructuredFailureKind
 from holon_core.records.failure import BlockingReason, StructuredFailure, failure
 from holon_core.records.result import ToolResult
 from holon_core.records.words import Status
+from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
@@ -62,6 +63,11 @@ def pack(result: ToolResult) -> bytes:
 
 def unpack(found: Key, attempt: Attempt) -> ToolResult:
     """Return the kept result as the answer of a later call."""
+    return _unpacked(found, attempt.call_id)
+
+
+@decodes("a kept result")
+def _unpacked(found: Key, call_id: str) -> ToolResult:
     data: dict[str, Any] = json.loads(found.result or b"{}")
     problem = data["failure"]
     return ToolResult(
@@ -74,7 +80,7 @@ def unpack(found: Key, attempt: Attempt) -> ToolResult:
             )
             for r in data["reasons"]
         ),
-        call_id=attempt.call_id,
+        call_id=call_id,
         replayed_from=found.call,
     )
 

@@ -32,7 +32,8 @@ def _expire(tables: Tables, chain: str, end: int, at: int) -> bool:
         return False
     tables.erase_payloads_before(chain, at, after=after, to=to)
     last = tables.records_before(chain, before=to + 1, limit=1)
-    if not last or last[0].at >= at:
+    # A time that is none was tampered with: the record is not passed over.
+    if not last or type(last[0].at) is not int or last[0].at >= at:
         return False
     tables.move_cursor("retention", chain, to)
     return True

@@ -11,6 +11,7 @@ from attrs import evolve, fields
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState, Surface
+from holon_core.store.rows import decodes, number, number_or_none, text, text_or_none
 
 COLUMNS = (
     "id, state, tool, definition, fingerprint, arguments_digest, workspace, principal, role,"
@@ -30,28 +31,41 @@ class Key(NamedTuple):
     result: bytes | None
 
 
+@decodes("an approval")
 def _approval(row: tuple[Any, ...]) -> ApprovalRecord:
     return ApprovalRecord(
-        id=row[0],
+        id=text(row[0]),
         state=ApprovalState(row[1]),
-        tool=row[2],
-        definition=row[3],
-        fingerprint=row[4],
-        arguments_digest=row[5],
-        workspace=row[6],
-        principal=row[7],
-        role=row[8],
-        profile=row[9],
-        pattern=None if row[10] is None else json.loads(row[10]),
-        uses_left=row[11],
-        requested_at_unix_seconds=row[12],
-        expires_at_unix_seconds=row[13],
-        decided_at_unix_seconds=row[14],
-        decided_by=row[15],
-        reason=row[16],
-        self_approved=bool(row[17]),
-        used_by=tuple(json.loads(row[18])),
+        tool=text(row[2]),
+        definition=text(row[3]),
+        fingerprint=text(row[4]),
+        arguments_digest=text(row[5]),
+        workspace=text_or_none(row[6]),
+        principal=text(row[7]),
+        role=text_or_none(row[8]),
+        profile=text_or_none(row[9]),
+        pattern=None if row[10] is None else _object(json.loads(row[10])),
+        uses_left=number(row[11]),
+        requested_at_unix_seconds=number(row[12]),
+        expires_at_unix_seconds=number(row[13]),
+        decided_at_unix_seconds=number_or_none(row[14]),
+        decided_by=text_or_none(row[15]),
+        reason=text_or_none(row[16]),
+        self_approved=bool(number(row[17], most=1)),
+        used_by=tuple(map(text, _list(json.loads(row[18])))),
     )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if type(value) is not dict:
+        raise TypeError
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise TypeError
+    return value
 
 
 def aged(approval: ApprovalRecord, now: int) -> ApprovalRecord:
@@ -98,24 +112,41 @@ def caller_json(caller: CallerContext) -> dict[str, Any]:
 
 def caller_from(data: dict[str, Any]) -> CallerContext:
     """Return the caller that ``caller_json`` described."""
-    return CallerContext(**{**data, "surface": Surface(data["surface"])})
+    given: dict[str, Any] = {name: text(value) for name, value in data.items()}
+    return CallerContext(**{**given, "surface": Surface(given["surface"])})
 
 
+@decodes("a held call")
 def _held(row: tuple[Any, ...]) -> HeldCall:
-    body = json.loads(row[8])
+    body = json.loads(text(row[8]))
+    preview = body["preview"]
     return HeldCall(
-        call_id=row[0],
-        approval_id=row[1],
+        call_id=text(row[0]),
+        approval_id=text(row[1]),
         state=HeldState(row[2]),
         caller=caller_from(body["caller"]),
-        tool=body["tool"],
-        arguments=body["arguments"],
-        preview=body["preview"],
-        flags=tuple(body["flags"]),
-        idempotency_key=row[5],
-        held_at_unix_seconds=row[6],
-        replaced_by=row[7],
+        tool=_object(body["tool"]),
+        arguments=_object(body["arguments"]),
+        preview=None if preview is None else _object(preview),
+        flags=tuple(map(_object, _list(body["flags"]))),
+        idempotency_key=text_or_none(row[5]),
+        held_at_unix_seconds=number(row[6]),
+        replaced_by=text_or_none(row[7]),
     )
+
+
+@decodes("an idempotency key")
+def _key(row: tuple[Any, ...]) -> Key:
+    call, fingerprint, state, expires_at, result = row
+    if result is not None and type(result) is not bytes:
+        raise TypeError
+    return Key(text(call), text(fingerprint), text(state), number(expires_at), result)
+
+
+@decodes("an approval")
+def _used_last(row: tuple[Any, ...]) -> str | None:
+    used = _list(json.loads(row[0]))
+    return text(used[-1]) if used else None
 
 
 class ApprovalTables:
@@ -193,10 +224,7 @@ class ApprovalTables:
             " order by decided_at desc limit 1",
             (tool, workspace),
         ).fetchone()
-        if row is None:
-            return None
-        used = json.loads(row[0])
-        return str(used[-1]) if used else None
+        return None if row is None else _used_last(row)
 
     def put_held(self, held: HeldCall) -> None:
         """Store a held call, or its next state."""
@@ -259,7 +287,7 @@ class ApprovalTables:
             "select call, fingerprint, state, expires_at, result from idempotency where key=?",
             (key,),
         ).fetchone()
-        return None if row is None else Key(*row)
+        return None if row is None else _key(row)
 
     def reserve_key(
         self, key: str, call: str, *, fingerprint: str, state: str, expires_at: int

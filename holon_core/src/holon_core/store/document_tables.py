@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
+from holon_core.store.rows import decodes, number, text
+
 
 class Document(NamedTuple):
     """One stored document at one revision; ``body`` is canonical JSON."""
@@ -13,6 +15,29 @@ class Document(NamedTuple):
     revision: int
     at: int
     body: bytes
+
+
+@decodes("a document")
+def _document(row: tuple[Any, ...]) -> Document:
+    if type(row[3]) is not bytes:
+        raise TypeError
+    return Document(text(row[0]), number(row[1], least=1), number(row[2]), row[3])
+
+
+@decodes("an earlier document")
+def _earlier(row: tuple[Any, ...]) -> Document:
+    # Where the document was removed, its revision has no body.
+    return _document(row) if row[3] is not None else Document(*row)
+
+
+@decodes("a lease")
+def _lease(row: tuple[Any, ...]) -> tuple[str, int, float]:
+    return text(row[0]), number(row[1], least=1), float(row[2])
+
+
+@decodes("a document")
+def _revision(row: tuple[Any, ...]) -> int:
+    return number(row[0] or 0)
 
 
 class DocumentTables:
@@ -26,7 +51,7 @@ class DocumentTables:
             "select revision, at, body from documents where collection=? and id=?",
             (collection, doc_id),
         ).fetchone()
-        revision = self._next_revision(collection, doc_id) if row is None else int(row[0]) + 1
+        revision = (self._last_revision(collection, doc_id) if row is None else _revision(row)) + 1
         if row is not None:
             self._sql("insert into revisions values(?,?,?,?,?)", (collection, doc_id, *row))
         self._sql(
@@ -35,12 +60,12 @@ class DocumentTables:
         )
         return revision
 
-    def _next_revision(self, collection: str, doc_id: str) -> int:
+    def _last_revision(self, collection: str, doc_id: str) -> int:
         # A removed document that comes back goes on counting, so that no revision is reused.
         row = self._sql(
             "select max(revision) from revisions where collection=? and id=?", (collection, doc_id)
         ).fetchone()
-        return int(row[0] or 0) + 1
+        return _revision(row)
 
     def document(self, collection: str, doc_id: str) -> Document | None:
         """Return a document at its newest revision."""
@@ -48,7 +73,7 @@ class DocumentTables:
             "select id, revision, at, body from documents where collection=? and id=?",
             (collection, doc_id),
         ).fetchone()
-        return None if row is None else Document(*row)
+        return None if row is None else _document(row)
 
     def document_at(self, collection: str, doc_id: str, revision: int) -> Document | None:
         """Return a document at an earlier revision."""
@@ -57,7 +82,7 @@ class DocumentTables:
             " and revision=?",
             (collection, doc_id, revision),
         ).fetchone()
-        return None if row is None else Document(*row)
+        return None if row is None else _earlier(row)
 
     def list_documents(
         self, collection: str, *, after: str = "", limit: int = 1000
@@ -68,7 +93,7 @@ class DocumentTables:
             " order by id limit ?",
             (collection, after, limit),
         )
-        return [Document(*row) for row in rows]
+        return [_document(row) for row in rows]
 
     def count_documents(self, collection: str) -> int:
         """Count the documents of a collection."""
@@ -85,7 +110,8 @@ class DocumentTables:
             return False
         self._sql("insert into revisions values(?,?,?,?,?)", (collection, doc_id, *row))
         self._sql(
-            "insert into revisions values(?,?,?,?,null)", (collection, doc_id, row[0] + 1, at)
+            "insert into revisions values(?,?,?,?,null)",
+            (collection, doc_id, _revision(row) + 1, at),
         )
         self._sql("delete from documents where collection=? and id=?", (collection, doc_id))
         return True
@@ -99,10 +125,13 @@ class DocumentTables:
         row = self._sql(
             "select owner, fence, expires_at from leases where name=?", (name,)
         ).fetchone()
-        if row is not None and row[0] != owner and row[2] > now:
-            return None
-        held = row is not None and row[0] == owner and row[2] > now
-        fence = 1 if row is None else int(row[1]) + (0 if held else 1)
+        fence = 1
+        if row is not None:
+            holder, fence, expires_at = _lease(row)
+            if expires_at <= now or holder == owner:
+                fence += expires_at <= now
+            else:
+                return None
         self._sql(
             "insert or replace into leases values(?,?,?,?)", (name, owner, fence, now + ttl_s)
         )

@@ -22,21 +22,33 @@ CHECKED_AT_OPEN_BYTES = 32 * 1024 * 1024
 HEADER_TRIES = 25
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+# The driver cannot put a message into words that quotes damaged bytes, and raises this instead.
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
+
+
+def is_busy(error: Exception) -> bool:
     """Tell whether waiting may help."""
     # Not by `sqlite_errorcode`, which is 3.11 and newer: a full disk must not be retried as busy.
     text = str(error)
     return isinstance(error, sqlite3.OperationalError) and ("is locked" in text or "busy" in text)
 
 
-def fault(error: sqlite3.Error, subject: object = "the store", check: str = "") -> StoreError:
+def fault(error: Exception, subject: object = "the store", check: str = "") -> StoreError:
     """Return what a fault of the driver means to callers; busy ones only after waiting."""
     if is_busy(error):
         code = "store_locked"
     else:
         # The driver raises the bare class for a damaged file, subclasses for all else.
-        code = "store_corrupt" if type(error) is sqlite3.DatabaseError else "store_unavailable"
-    return StoreError(code, f"{subject} failed: {error}{check}")
+        code = "store_corrupt" if _is_damage(error) else "store_unavailable"
+    # What follows is the text that could not be decoded.
+    said = str(error).partition(" with text ")[0]
+    return StoreError(code, f"{subject} failed: {said}{check}")
+
+
+def _is_damage(error: Exception) -> bool:
+    if type(error) in (sqlite3.DatabaseError, UnicodeDecodeError):
+        return True
+    return str(error).startswith("Could not decode")
 
 
 def pause() -> None:
@@ -79,7 +91,7 @@ def prepare(path: Path, journal: str, mounts: Path) -> None:
             _check_header(path)
         else:
             _create(path, journal)
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise fault(error, path, " (check: file header)") from error
     except OSError as error:
         raise StoreError("store_unavailable", f"{path}: {error.strerror}") from error
@@ -140,7 +152,7 @@ def _header(path: Path) -> tuple[int, int]:
     for _ in range(HEADER_TRIES - 1):
         try:
             return _read_header(path)
-        except sqlite3.DatabaseError:
+        except FAULTS:
             pause()
     return _read_header(path)
 
@@ -174,7 +186,7 @@ def connections(
         except BaseException:
             writer.close()
             raise
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise fault(error, path, " (check: opening)") from error
     # A text that a damaged or altered row holds must stay readable for those who look into it.
     reader.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -105,7 +104,7 @@ class SqliteStore:
         while True:
             try:
                 return attempt(work, full)
-            except sqlite3.DatabaseError as error:
+            except opening.FAULTS as error:
                 if not opening.is_busy(error):
                     raise opening.fault(error) from error
                 if not wait:
@@ -157,7 +156,7 @@ class SqliteStore:
             try:
                 self._reader.execute("begin")
                 return work(self._view)
-            except sqlite3.DatabaseError as error:
+            except opening.FAULTS as error:
                 # Another process that closes or recovers the store keeps readers out for a moment.
                 if not opening.is_busy(error) or time.monotonic() > deadline:
                     raise opening.fault(error) from error
