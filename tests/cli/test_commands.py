@@ -331,3 +331,30 @@ def test_bash_reads_its_completion_script(holon):
 
     assert checked.returncode == 0
     assert completed.out == "plain,tool\n"
+
+
+def test_functions_are_registered_under_the_name_of_their_application(holon):
+    """What rules, grants and held calls of an application name is there under --app alone."""
+    named = holon("--app", "shop", "tool", "call", "host.shop/add", "a=1", "b=2")
+    by_variable = holon("tool", "show", "host.shop/add", HOLON_APP="shop")
+    without = holon("tool", "call", "host.shop/add", "a=1", "b=2")
+    bad = holon("--app", "No Name", "tool", "list")
+
+    assert (named.code, by_variable.code, without.code, bad.code) == (0, 0, 3, 2)
+    assert "unknown_tool" in without.err
+
+
+def test_a_call_whose_function_is_elsewhere_stays_held(holon):
+    """It is approved from here, and released by who has the function."""
+    shop = ("--app", "shop", "tool")
+    call = holon(*shop, "call", "host.shop/write", "path=x", "text=hi", "--json").json["held"]
+    assert holon("approval", "approve", call, "--reason", "fine").code == 0
+
+    refused = holon("tool", "release", call)
+    released = holon(*shop, "release", call)
+
+    assert refused.code == 3
+    assert "host.shop/write is not registered in this process" in refused.err
+    assert "still held" in refused.err
+    assert released.code == 0, released.err
+    assert (holon.folder / "x").read_text() == "hi"

@@ -179,7 +179,5 @@ class Desk:
 
 def _stated(text: str) -> str:
     if not text.strip():
-        raise click.UsageError(
-            "a reason is kept with each decision; Ctrl-C leaves the call waiting"
-        )
+        raise click.UsageError("a reason is kept with each decision; Ctrl-C leaves it waiting")
     return text.strip()

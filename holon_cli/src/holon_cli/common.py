@@ -19,6 +19,7 @@ class Setup:
     profile: str | None = None
     actor: str | None = None
     tools: str | None = None
+    app: str | None = None
 
     @classmethod
     def of(cls, context: click.Context) -> Setup:
@@ -51,6 +52,12 @@ def common_options() -> list[click.Parameter]:
             "FILE|MODULE",
             "Register the functions marked @holon.tool in it; else HOLON_TOOLS.",
             env="HOLON_TOOLS",
+        ),
+        _option(
+            "app",
+            "NAME",
+            "Register them as host.NAME/…, as the application does; else HOLON_APP, else cli.",
+            env="HOLON_APP",
         ),
         click.Option(
             ["--json", f"{_PREFIX}json"],

@@ -43,13 +43,15 @@ def opened(setup: Setup) -> Iterator[Host]:
     Raises:
         StoreError: The store cannot be opened.
         Rejected: ``holon.toml`` or a tool is refused.
+        Misuse: The application's name is not usable.
         Refused: The workspace is not there.
     """
     from holon_core.runtime import Runtime
 
     actor = setup.actor or os_user()
     tools = [] if setup.tools is None else load_tools(setup.tools)
-    with Runtime.open(setup.root or None, app=APP, tools=tools, operator=actor) as runtime:
+    app = setup.app or APP
+    with Runtime.open(setup.root or None, app=app, tools=tools, operator=actor) as runtime:
         yield Host(runtime, caller_of(runtime, setup, actor))
 
 

@@ -67,7 +67,7 @@ def _serve(context: click.Context, /, operator: bool, approver: str | None, **_:
     with claimed_streams(out.stream.fileno()) as (source, sink):
         tools = [] if setup.tools is None else load_tools(setup.tools)
         # Nobody is at a prompt, so nobody may approve what they asked for themselves.
-        runtime = Runtime.open(setup.root or None, app=APP, tools=tools)
+        runtime = Runtime.open(setup.root or None, app=setup.app or APP, tools=tools)
         try:
             caller = caller_of(runtime, setup, setup.actor or os_user())
             server = Server(runtime, caller, authorities=granted, approver=approver)

@@ -112,13 +112,23 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None:
         check_fits(attempt.tool_id, "a tool id", 400)
-        raise Refusal(failure("unknown_tool"))
+        raise Refusal(_absent(attempt))
     attempt.entry = entry
     attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
     for pin in (attempt.pin, guard.catalogue.pin_of(attempt.tool_id)):
         if pin is not None and pin != entry.tool.digest:
             raise Refusal(failure("definition_changed", pinned=pin, found=entry.tool.digest))
+
+
+def _absent(attempt: Attempt) -> StructuredFailure:
+    if attempt.mode != "release":
+        return failure("unknown_tool")
+    text = (
+        f"{attempt.tool_id} is not registered in this process; the call is still held, and a "
+        "process of the application that registers it can release it"
+    )
+    return failure("unknown_tool", text)
 
 
 def scope(guard: Guard, attempt: Attempt) -> None:

@@ -44,7 +44,7 @@ CORE_NOUNS = frozenset(
 )
 COMMAND_WORDS = frozenset({"approval", "completion", "demo", "doctor", "lane", "serve", "tool"})
 # Options that every command has already.
-COMMON_OPTIONS = frozenset({"actor", "help", "json", "root", "tools"})
+COMMON_OPTIONS = frozenset({"actor", "app", "help", "json", "root", "tools"})
 _WORD = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _PARAMETER = re.compile(r"[a-z][a-z0-9_]*")
 MAX_WORD = 64
