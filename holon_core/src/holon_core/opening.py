@@ -292,7 +292,7 @@ def _assemble(
     return Parts(
         guard=guard,
         approvals=Approvals(guard, call),
-        evidence=Evidence(store, recorder),
+        evidence=Evidence(store, recorder, root=root),
         tools=Tools(
             guard.catalogue,
             store=store,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import holon_core as holon
 from chains import append, evidence_of, opened, write
 from holon_core.errors import Refused
 from holon_core.guard import bundle
@@ -264,15 +266,81 @@ def test_a_chain_without_records_can_be_exported(store, tmp_path):
 def test_a_file_that_is_there_is_kept_unless_asked(store, tmp_path):
     """An export never costs another file by mistake."""
     path = tmp_path / "bundle.jsonl"
-    path.write_text("mine")
+    evidence_of(store).export(path, workspace="nothing")
+    before = path.read_bytes()
 
     with pytest.raises(Refused) as caught:
         evidence_of(store).export(path, workspace="ws")
     assert caught.value.failure.code == "arguments_invalid"
-    assert path.read_text() == "mine"
+    assert path.read_bytes() == before
 
     evidence_of(store).export(path, workspace="ws", replace=True)
-    assert verify_bundle(path).consistent
+    assert verify_bundle(path).records == 4
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"mine\n", b'[storage]\nroot = "x"\n', b"SQLite format 3\0" * 99, b'{"format":"x"}\n'],
+    ids=["empty", "text", "settings", "store", "other lines"],
+)
+def test_a_file_that_is_no_bundle_is_kept_even_if_asked(store, tmp_path, content):
+    """A word in the wrong place must not cost a file that an export can't have written."""
+    path = tmp_path / "bundle.jsonl"
+    path.write_bytes(content)
+
+    with pytest.raises(Refused, match="holds no bundle"):
+        evidence_of(store).export(path, workspace="ws", replace=True)
+
+    assert path.read_bytes() == content
+    assert [p.name for p in tmp_path.iterdir()] == ["bundle.jsonl"]
+
+
+def test_what_is_no_regular_file_is_kept_even_if_asked(store, tmp_path):
+    """A device, a pipe, a folder, a link: each would be gone afterwards."""
+    (tmp_path / "folder").mkdir()
+    evidence_of(store).export(tmp_path / "whole.jsonl", workspace="ws")
+    (tmp_path / "link").symlink_to(tmp_path / "whole.jsonl")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nothing")
+    os.mkfifo(tmp_path / "pipe")
+
+    for name in ("folder", "link", "dangling", "pipe"):
+        with pytest.raises(Refused, match="no regular file"):
+            evidence_of(store).export(tmp_path / name, workspace="ws", replace=True)
+    with pytest.raises(Refused, match="no regular file"):
+        evidence_of(store).export("/dev/null", workspace="ws", replace=True)
+
+    names = ["dangling", "folder", "link", "pipe", "whole.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
+
+
+def test_no_path_leads_an_export_into_the_storage_root(tmp_path):
+    """Not the store, not the settings, no new file; neither straight nor by a link."""
+    root = tmp_path / "root"
+    with holon.Runtime.open(root, discover=False) as rt:
+        (root / "holon.toml").write_text("")
+        (root / "old.jsonl").touch()
+        (tmp_path / "way").symlink_to(root)
+        (tmp_path / "link.jsonl").symlink_to(root / "old.jsonl")
+        rt.evidence.export(tmp_path / "good.jsonl", workspace=None)
+        (root / "copy.jsonl").write_bytes((tmp_path / "good.jsonl").read_bytes())
+        before = {p: p.read_bytes() for p in root.rglob("*") if p.is_file() and p.suffix == ".toml"}
+        names = sorted(root.rglob("*"))
+        for path in (
+            *(root / name for name in ("holon.db", "holon.toml", "new.jsonl", "copy.jsonl")),
+            root / "live" / "new.jsonl",
+            root / "live" / ".." / "new.jsonl",
+            tmp_path / "way" / "new.jsonl",
+            tmp_path / "link.jsonl",
+        ):
+            with pytest.raises(Refused, match="lies in the storage root") as caught:
+                rt.evidence.export(path, workspace=None, replace=True)
+            assert caught.value.failure.code == "arguments_invalid"
+        with pytest.raises(Refused):
+            rt.evidence.export(root, workspace=None, replace=True)
+
+        assert sorted(root.rglob("*")) == names
+        assert {p: p.read_bytes() for p in before} == before
+        assert rt.evidence.verify(None).consistent
 
 
 def test_a_place_that_cannot_be_written_is_refused(store, tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import JsonRefused, Refused
@@ -12,7 +14,6 @@ from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from holon_core.records.evidence import EvidenceHead
     from holon_core.store.evidence_tables import Row
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FORMAT = "holon-evidence-bundle/1"
 MAX_LINE_BYTES = 64 * 1024 * 1024
+MAX_HEADER_BYTES = 64 * 1024
 
 
 class BrokenLine(Exception):
@@ -47,39 +49,85 @@ def tail(head: EvidenceHead) -> dict[str, JsonValue]:
 
 def record(row: Row) -> dict[str, JsonValue]:
     """Make the line of one record; an erased payload has no field."""
-    fields: dict[str, JsonValue] = {"seq": row.seq, "body": _text(row.body), "hash": _text(row.hash)}
+    fields: dict[str, JsonValue] = {
+        "seq": row.seq,
+        "body": _text(row.body),
+        "hash": _text(row.hash),
+    }
     if row.payload is not None:
         fields["payload"] = _text(row.payload)
     return fields
 
 
-def write(path: Path, lines: Iterable[dict[str, JsonValue]], *, replace: bool = False) -> None:
+def write(
+    path: Path,
+    lines: Iterable[dict[str, JsonValue]],
+    *,
+    replace: bool = False,
+    outside: Path | None = None,
+) -> None:
     """Write a bundle whole or not at all, readable by its owner alone.
 
     Args:
         path: Where to; its folder exists.
         lines: Header, records, tail.
-        replace: Write over a file that is there.
+        replace: Write over a bundle that is there; nothing else is ever written over.
+        outside: A folder that the file may not lie in, by whichever way its path leads there.
 
     Raises:
-        Refused: ``arguments_invalid`` where a file is there, or the place cannot be written.
+        Refused: ``arguments_invalid`` where something is there, or the place cannot be written.
     """
-    new = path.with_name(f".{path.name}.{secrets.token_hex(6)}.new")
     reserved = False
+    new = None
     try:
+        if outside is not None and _is_inside(path, outside):
+            raise _refused(path, "it lies in the storage root")
+        problem = _in_the_way(path) if replace else ""
+        if problem:
+            raise _refused(path, problem)
+        new = path.with_name(f".{path.name}.{secrets.token_hex(6)}.new")
         if not replace:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             reserved = True
         _write_new(new, lines)
         new.replace(path)
         reserved = False
-    except OSError as error:
-        text = f"the bundle cannot be written to {path}: {error.strerror}"
-        raise Refused(failure("arguments_invalid", text)) from error
+    except (OSError, ValueError) as error:
+        raise _refused(path, getattr(error, "strerror", None) or str(error)) from error
     finally:
-        new.unlink(missing_ok=True)
+        if new is not None:
+            new.unlink(missing_ok=True)
         if reserved:
             path.unlink(missing_ok=True)
+
+
+def _refused(path: Path, why: str) -> Refused:
+    return Refused(failure("arguments_invalid", f"the bundle cannot be written to {path}: {why}"))
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    """Tell whether a path leads into a folder, by its folder or by a link that it is."""
+    ends = [Path(os.path.realpath(path.parent)) / path.name, Path(os.path.realpath(path))]
+    holding = {parent for end in ends for parent in end.parents}
+    # Compared as the system does: a path may be spelt in several ways, and mounted twice.
+    return any(parent.exists() and parent.samefile(folder) for parent in holding)
+
+
+def _in_the_way(path: Path) -> str:
+    """Say why what is at a path may not be written over; empty where it may."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return ""
+    if not stat.S_ISREG(found.st_mode):
+        return "what is there is no regular file"
+    with path.open("rb") as file:
+        first = file.readline(MAX_HEADER_BYTES)
+    try:
+        begun = _parsed(first)
+    except BrokenLine:
+        begun = {}
+    return "" if begun.get("format") == FORMAT else "the file that is there holds no bundle"
 
 
 def _write_new(new: Path, lines: Iterable[dict[str, JsonValue]]) -> None:

@@ -42,9 +42,10 @@ class Evidence:
     ``workspace`` is a workspace's id everywhere; ``None`` means calls without a workspace.
     """
 
-    def __init__(self, store: Store, recorder: Recorder) -> None:
+    def __init__(self, store: Store, recorder: Recorder, *, root: Path | None = None) -> None:
         self._store = store
         self._recorder = recorder
+        self._root = root
 
     def list(
         self, *, workspace: str | None, after: int = 0, limit: int = 50, newest: bool = False
@@ -171,22 +172,23 @@ class Evidence:
             path: The file, made readable by its owner alone.
             workspace: Whose chain.
             after: The last position that an earlier bundle holds; 0 writes the whole chain.
-            replace: Write over a file that is there.
+            replace: Write over an earlier bundle; what is none is never written over.
 
         Returns:
             The head that the bundle ends with.
 
         Raises:
             Misuse: ``after`` is negative.
-            Refused: ``arguments_invalid`` where the file is there or cannot be written, or the
-                chain has no position ``after``.
+            Refused: ``arguments_invalid`` where the file is there or cannot be written, lies in
+                the storage root, or the chain has no position ``after``.
 
         Source: docs/evidence.md, "Bundles".
         """
         _check_page(after, 1)
         head = self.head(workspace)
         previous = self._hash_at(head.chain, after)
-        bundle.write(Path(path), self._lines(head, after, previous), replace=replace)
+        lines = self._lines(head, after, previous)
+        bundle.write(Path(path), lines, replace=replace, outside=self._root)
         return head
 
     def _lines(

@@ -184,7 +184,7 @@ ROWS = (
             path=text("The file to write.", limit=4096),
             workspace=WORKSPACE,
             after=_AFTER,
-            replace=flag("Write over a file that is there."),
+            replace=flag("Write over an earlier bundle; nothing else is written over."),
         ),
         response=answer(path={"type": "string"}, head=_HEAD),
         authority=Authority.OPERATOR,
