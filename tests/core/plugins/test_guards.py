@@ -121,10 +121,14 @@ def test_what_is_not_missing_can_not_be_retired(open_runtime) -> None:
     """Neither an unknown guard nor one that is active, nor without a name and reason."""
     rt = open_runtime(GUARDS["policy acme/allow"], discover=False)
 
-    for guard in ("policy nobody/x", "policy acme/allow"):
+    for guard, code in (
+        ("policy nobody/x", "unknown_guard"),
+        ("policy acme/allow", "guard_active"),
+    ):
         with pytest.raises(holon.Refused) as caught:
             rt.plugins.retire(guard, by="olga", reason="r")
-        assert caught.value.failure.code == "conflict"
+        assert caught.value.failure.code == code
+        assert "key" not in caught.value.failure.next_action
     for by, reason in (("", "r"), ("olga", " "), (None, "r")):
         with pytest.raises(holon.Misuse):
             rt.plugins.retire("policy acme/allow", by=by, reason=reason)

@@ -47,13 +47,15 @@ def test_what_could_replace_other_answers_is_refused(open_runtime, option: str) 
         name = "wrapping"
         holon_policies = staticmethod(marked(**{option: True}))
 
-    rt = open_runtime(Wrapping(), discover=False)
+    with pytest.raises(holon.Rejected, match="wrapper, tryfirst and trylast are refused"):
+        open_runtime(Wrapping(), discover=False)
 
-    assert problems(rt, "wrapping") == ("holon_policies: wrapper, tryfirst and trylast are refused")
 
+def test_a_misspelt_hook_of_a_given_plugin_is_rejected(open_runtime) -> None:
+    """A hook that nobody specified is an error, and none of the plugin's others is called.
 
-def test_a_misspelt_hook_quarantines_the_plugin(open_runtime) -> None:
-    """A hook that nobody specified is an error, and none of the plugin's others is called."""
+    What the program itself gives may be its guard: going on without it would fail open.
+    """
     asked: list[str] = []
 
     class Misspelt(Lane):
@@ -63,10 +65,10 @@ def test_a_misspelt_hook_quarantines_the_plugin(open_runtime) -> None:
         def holon_capability_lanes(self, host):
             asked.append("lanes")
 
-    rt = open_runtime(Misspelt("misspelt", "say"), discover=False)
+    with pytest.raises(holon.Rejected, match="misspelt: there is no hook holon_policy"):
+        open_runtime(Misspelt("misspelt", "say"), discover=False)
 
-    assert problems(rt, "misspelt") == "there is no hook holon_policy"
-    assert (asked, ids(rt)) == ([], [])
+    assert asked == []
 
 
 def test_a_hook_of_an_absent_package_is_fine_where_marked_optional(open_runtime) -> None:
@@ -82,9 +84,10 @@ def test_a_hook_of_an_absent_package_is_fine_where_marked_optional(open_runtime)
 
 def test_a_wrong_signature_names_hook_and_argument(open_runtime) -> None:
     """An argument that the specification lacks is told in one line."""
-    rt = open_runtime(plugin("wrong", capability_lanes=lambda host, nosuch: ()), discover=False)
+    with pytest.raises(holon.Rejected) as rejected:
+        open_runtime(plugin("wrong", capability_lanes=lambda host, nosuch: ()), discover=False)
 
-    told = problems(rt, "wrong")
+    told = str(rejected.value)
     assert "'holon_capability_lanes'" in told
     assert "nosuch" in told
     assert "\n" not in told
@@ -147,12 +150,11 @@ def test_one_hook_twice_in_a_plugin_is_refused(open_runtime) -> None:
         def more(self, host):
             return ()
 
-    rt = open_runtime(Twice("twice"), discover=False)
+    with pytest.raises(holon.Rejected, match="twice: holon_executors is implemented twice"):
+        open_runtime(Twice("twice"), discover=False)
 
-    assert problems(rt, "twice") == "holon_executors is implemented twice"
 
-
-def test_a_plugin_whose_attributes_raise_is_quarantined(open_runtime) -> None:
+def test_a_given_plugin_whose_attributes_raise_is_rejected(open_runtime) -> None:
     """Looking at a plugin runs its code, and nothing of it gets out."""
 
     class Thorny(Lane):
@@ -160,10 +162,11 @@ def test_a_plugin_whose_attributes_raise_is_quarantined(open_runtime) -> None:
         def trap(self):
             raise SystemExit(2)
 
-    rt = open_runtime(Thorny("thorny"), Lane("good", "say"), discover=False)
+    with pytest.raises(holon.Rejected) as rejected:
+        open_runtime(Thorny("thorny"), Lane("good", "say"), discover=False)
 
-    assert problems(rt, "thorny") == "registering it raised SystemExit: 2"
-    assert ids(rt) == ["good/say"]
+    told = [finding.message for finding in rejected.value.findings]
+    assert told == ["thorny: registering it raised SystemExit: 2"]
 
 
 def test_an_interrupt_while_registering_passes() -> None:
@@ -298,13 +301,29 @@ def test_an_interrupt_in_specifications_passes(open_runtime) -> None:
         open_runtime(plugin("x", hookspecs=interrupting), discover=False)
 
 
-def test_an_unmarked_function_of_a_hooks_name_is_nothing(open_runtime) -> None:
-    """Without the marker a function is no implementation."""
+def test_an_unmarked_function_of_a_hooks_name_is_told(open_runtime) -> None:
+    """Without the marker a function is no implementation, though its author thinks so."""
     object_ = SimpleNamespace(name="plain", holon_hookspecs=lambda: 1 // 0)
 
-    rt = open_runtime(object_, discover=False)
+    class Forgotten(Lane):
+        def holon_policies(self, host):
+            raise AssertionError
 
-    assert "it implements no hook" in problems(rt, "plain")
+    for made in (object_, Forgotten("plain")):
+        with pytest.raises(holon.Rejected, match=r"plain: holon_\w+ is not marked"):
+            open_runtime(made, discover=False)
+
+
+def test_other_attributes_may_be_called_as_they_like(open_runtime) -> None:
+    """Only functions with the name of a hook want the mark."""
+
+    class Odd(Lane):
+        holon_policies = None
+        holon_helper = staticmethod(len)
+
+    rt = open_runtime(Odd("odd", "say"), discover=False)
+
+    assert (problems(rt, "odd"), ids(rt)) == ("", ["odd/say"])
 
 
 def test_opened_and_closing_are_told_once_in_order(open_runtime) -> None:

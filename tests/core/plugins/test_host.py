@@ -226,7 +226,7 @@ def test_garbage_is_no_service(open_runtime) -> None:
     rt = open_runtime(plugin("g", services=lambda host: garbage), discover=False)
 
     assert rt.service("good") == 1
-    assert problems(rt, "g").count("it offered") == 6
+    assert problems(rt, "g").count("it offered") == 5
 
 
 def test_a_runtime_has_at_most_fifteen_public_names() -> None:

@@ -130,7 +130,8 @@ def test_a_source_under_anothers_name_is_refused(
 
     rt = open_runtime(offering, Lane("acme-tools"), discover=False)
 
-    assert problems(rt, owner).count(said) == 2
+    # Offered twice, and told once.
+    assert problems(rt, owner).count(said) == 1
 
 
 def test_a_provider_may_have_several_sources(open_runtime) -> None:

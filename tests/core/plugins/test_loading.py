@@ -359,11 +359,9 @@ def test_the_outcome_does_not_depend_on_installation_order(
 
 
 def test_given_plugins_of_one_name_are_all_refused(open_runtime) -> None:
-    """The host's own mistake is reported like any other clash."""
-    rt = open_runtime(Lane("notes"), Lane("notes"), discover=False)
-
-    assert problems(rt, "notes").count("several plugins of this name") == 2
-    assert ids(rt) == []
+    """Which of them would count is nothing to guess, and without them a guard may be missing."""
+    with pytest.raises(holon.Rejected, match="notes: several have this name"):
+        open_runtime(Lane("notes"), Lane("other"), Lane("notes"), discover=False)
 
 
 def test_a_given_plugin_without_a_name_is_called_by_its_class(open_runtime) -> None:
@@ -374,6 +372,15 @@ def test_a_given_plugin_without_a_name_is_called_by_its_class(open_runtime) -> N
         def holon_services(self, host):
             return ()
 
+    rt = open_runtime(Nameless(), discover=False)
+
+    states = {each.name.rpartition(".")[2]: each.active for each in rt.plugins.list()}
+    assert states == {"Nameless": True}
+
+
+def test_a_given_plugin_whose_name_raises_is_rejected_by_its_class(open_runtime) -> None:
+    """It is told apart from others, though it does not say its name."""
+
     class Shy:
         @property
         def name(self):
@@ -383,10 +390,8 @@ def test_a_given_plugin_without_a_name_is_called_by_its_class(open_runtime) -> N
         def holon_services(self, host):
             return ()
 
-    rt = open_runtime(Nameless(), Shy(), discover=False)
-
-    states = {each.name.rpartition(".")[2]: each.active for each in rt.plugins.list()}
-    assert states == {"Nameless": True, "Shy": False}
+    with pytest.raises(holon.Rejected, match="Shy: registering it raised ValueError"):
+        open_runtime(Shy(), discover=False)
 
 
 def test_a_given_module_of_this_project_is_first_party(open_runtime) -> None:
@@ -402,9 +407,8 @@ def test_a_given_module_of_this_project_is_first_party(open_runtime) -> None:
 
 def test_an_object_without_hooks_is_no_plugin(open_runtime) -> None:
     """What implements nothing is told so, since the marker is easily forgotten."""
-    rt = open_runtime(plugin("empty"), discover=False)
-
-    assert "it implements no hook" in problems(rt, "empty")
+    with pytest.raises(holon.Rejected, match="empty: it implements no hook"):
+        open_runtime(plugin("empty"), discover=False)
 
 
 def test_a_distribution_that_no_folder_holds_is_read_too(site: Site, open_runtime) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from holon_core.plugins.faults import kind_of
 from holon_core.records.evidence import EvidenceHead
 from holon_core.records.sink import SinkState
 
@@ -157,7 +158,11 @@ class Delivery:
 
     def _failed(self, error: BaseException) -> None:
         # Only the type: a sink's exceptions may hold the address and key it sends to.
-        self.error = type(error).__name__
+        self.error = kind_of(error)
+        if self.failures == 0:
+            from holon_core import logs
+
+            logs.raised(f"the evidence sink {self.name}", self.error, logs.frames(error))
         wait_s = min(FIRST_RETRY_S * 2 ** min(self.failures, 20), LAST_RETRY_S)
         self.failures += 1
         self.due = time.monotonic() + wait_s

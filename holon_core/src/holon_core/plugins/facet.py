@@ -78,7 +78,7 @@ class Plugins:
                 distribution=key[0],
                 version=versions[key],
                 active=key in active,
-                problems=tuple(problems[key]),
+                problems=tuple(dict.fromkeys(problems[key])),
             )
             for key in sorted(problems)
         )
@@ -134,18 +134,18 @@ class Plugins:
             reason: Why; both are kept in evidence.
 
         Raises:
-            Refused: ``conflict``: it does not belong to this root, or it is active. What is
+            Refused: ``unknown_guard``: it does not belong to this root; ``guard_active``. What is
                 named in ``required_plugins`` is retired there.
         """
         for what, text in (("by", by), ("reason", reason)):
             if not isinstance(text, str) or not text.strip():  # type: ignore[redundant-expr]
                 raise Misuse(f"{what} is a text that is not empty")
         if guard in self._present:
-            raise Refused(failure("conflict", f"the guard {guard} is active"))
+            raise Refused(failure("guard_active", f"the guard {guard} is active"))
 
         def work(tables: Tables) -> None:
             if not tables.remove_document(GUARDS, guard, at=int(self._clock.now())):
-                raise Refused(failure("conflict", f"no guard {guard} belongs to this root"))
+                raise Refused(failure("unknown_guard", f"no guard {guard} belongs to this root"))
             fields = {"by": quote(by), "reason": quote(reason), "guard": quote(guard)}
             self._record(tables, "guard_retired", fields)
 

@@ -145,6 +145,8 @@ class PluginManager:
         for attribute in dir(plugin):
             options = options_of(plugin, attribute)
             if options is None:
+                if self._is_unmarked(plugin, attribute):
+                    raise _Refused(f"{attribute} is not marked with @holon_core.hookimpl")
                 continue
             hook = options.get("specname") or attribute
             if any(options.get(option) for option in _ORDERING):
@@ -157,6 +159,12 @@ class PluginManager:
         if not hooks:
             raise _Refused("it implements no hook (is @holon_core.hookimpl missing?)")
         return hooks
+
+    def _is_unmarked(self, plugin: object, attribute: str) -> bool:
+        """Tell a function that has the name of a hook of the core and no mark."""
+        core = attribute.startswith("holon_") and self.knows(attribute)
+        named = core and self.specified_by(attribute) is None
+        return named and callable(getattr(plugin, attribute))
 
     def knows(self, hook: str) -> bool:
         """Tell whether a hook is specified, here or by a plugin."""
@@ -230,6 +238,9 @@ class PluginManager:
             raise
         except BaseException as error:
             self.failed.add((hook, name))
+            from holon_core import logs
+
+            logs.raised(f"{hook} of {name}", told(error), logs.frames(error))
             self.report(name, self._provenance[name], f"{hook} raised {told(error)}")
 
     def report(self, name: str, provenance: Provenance, problem: str) -> None:

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from holon_core.errors import Rejected
 from holon_core.plugins.faults import kind_of, told
 from holon_core.plugins.loader import FIRST_PARTY
 from holon_core.plugins.metadata import normal
 from holon_core.plugins.services import SERVICE_NAME
+from holon_core.records.finding import Finding
 from holon_core.records.tool import Provenance
 
 if TYPE_CHECKING:
     from holon_core.plugins.host import PluginHost
     from holon_core.plugins.loader import Found
-    from holon_core.plugins.manager import Offer, PluginManager
+    from holon_core.plugins.manager import Candidate, Offer, PluginManager
 
 RESERVED_SCHEMES = frozenset({"env", "file", "keyring", "secret"})
 _UNUSABLE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -57,6 +59,9 @@ def gather(
         plugins: Plugin objects that the host gave.
         installed: Plugins found by their entry points, good and bad.
         host: Makes the host that a plugin of a name sees.
+
+    Raises:
+        Rejected: A plugin object that the host gave cannot be registered.
     """
     if not plugins and not installed:
         return Offers()
@@ -70,8 +75,9 @@ def gather(
         else:
             each = Candidate(plugin=found.plugin, name=found.name, provenance=found.provenance)
             candidates.append(each)
-    candidates += _given(manager, plugins)
-    manager.register_all(candidates)
+    given = _given(plugins)
+    manager.register_all([*candidates, *given])
+    _refuse_broken(manager, given)
     offered = manager.offers("holon_policies", host)
     policies = _kept(manager, offered, _policy)
     sinks = _kept(manager, manager.offers("holon_evidence_sinks", host), _sink)
@@ -112,18 +118,39 @@ def given_names(plugins: Sequence[object]) -> list[str]:
     return [_name(plugin) for plugin in plugins]
 
 
-def _given(manager: PluginManager, plugins: Sequence[object]) -> list[Any]:
+def _given(plugins: Sequence[object]) -> list[Candidate]:
     from holon_core.plugins.manager import Candidate
 
     names = given_names(plugins)
-    kept = []
-    for plugin, name in zip(plugins, names, strict=True):
-        origin = Provenance(distribution=_own_distribution(plugin), plugin=name)
-        if names.count(name) > 1:
-            manager.quarantine(name, origin, "the host gives several plugins of this name")
-        else:
-            kept.append(Candidate(plugin=plugin, name=name, provenance=origin))
-    return kept
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Rejected("plugins", [_broken(name, "several have this name") for name in twice])
+    return [
+        Candidate(
+            plugin=plugin,
+            name=name,
+            provenance=Provenance(distribution=_own_distribution(plugin), plugin=name),
+        )
+        for plugin, name in zip(plugins, names, strict=True)
+    ]
+
+
+def _refuse_broken(manager: PluginManager, given: Sequence[Candidate]) -> None:
+    """Refuse to go on without what the program itself gave: it may be a guard."""
+    active = dict(manager.names())
+    lost = {(each.name, each.provenance) for each in given if each.name not in active}
+    findings = [
+        _broken(each.name, finding.message)
+        for each in manager.quarantined
+        if (each.name, each.provenance) in lost
+        for finding in each.findings
+    ]
+    if findings:
+        raise Rejected("plugins", findings)
+
+
+def _broken(name: str, problem: str) -> Finding:
+    return Finding(code="plugin_broken", message=f"{name}: {problem}")
 
 
 def _name(plugin: object) -> str:

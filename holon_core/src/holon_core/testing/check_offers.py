@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from holon_core.errors import Rejected
 from holon_core.plugins import hookspecs
 from holon_core.plugins.loader import FIRST_PARTY
 from holon_core.plugins.markers import PROJECT
@@ -51,9 +52,12 @@ def hooks_match(bench: Bench) -> Iterator[Result]:
     """Every function named like a hook is marked, is a hook, and has its arguments."""
     for each in loaded(bench):
         yield from (bad(text) for text in _unmarked(each.plugin))
-    with bench.open() as runtime:
-        for state in runtime.plugins.list():
-            yield ok() if state.active else bad(" ".join("; ".join(state.problems).split()))
+    try:
+        with bench.open() as runtime:
+            for state in runtime.plugins.list():
+                yield ok() if state.active else bad(" ".join("; ".join(state.problems).split()))
+    except Rejected as rejected:
+        yield from (bad(finding.message) for finding in rejected.findings)
 
 
 def _unmarked(plugin: object) -> list[str]:
