@@ -195,13 +195,32 @@ def test_a_guard_switched_off_counts_as_missing(site: Site, open_runtime) -> Non
         assert result.failure.code == "guard_missing"
 
 
-@pytest.mark.parametrize("answer", [lambda host: 1 // 0, lambda host: [object()]])
-def test_a_policy_that_never_could_be_had_denies_while_it_is_here(open_runtime, answer) -> None:
+def late(host: Any) -> Any:
+    """Offer one of each and raise afterwards: how many there would have been is not known."""
+    yield type("Both", (Policy, Provider, Sink), {})(required=False)
+    raise LookupError
+
+
+@pytest.mark.parametrize("answer", [lambda host: 1 // 0, lambda host: [object()], late])
+@pytest.mark.parametrize(
+    ("hook", "kind"),
+    [
+        ("policies", "policy"),
+        ("evidence_sinks", "sink"),
+        ("secret_providers", "secret provider"),
+    ],
+)
+def test_a_guard_that_never_could_be_had_denies_while_it_is_here(
+    open_runtime, hook: str, kind: str, answer: Any
+) -> None:
     """A plugin that means to guard and can't is a no; without the plugin it never belonged."""
-    trying = plugin("trying", policies=answer)
+    trying = plugin("trying", **{hook: answer})
     with open_runtime(trying, discover=False, tools=[READ]) as rt:
-        assert rt.plugins.missing_guards() == ("policy trying",)
+        assert f"{kind} trying" in rt.plugins.missing_guards()
         assert call(rt).failure.code == "guard_missing"
+    if answer is late:
+        # What it offered before is a guard by itself.
+        return
 
     assert call(open_runtime(discover=False, tools=[READ])).failure is None
 

@@ -31,7 +31,7 @@ class Offers:
     """The offers of every active plugin, each with who made it.
 
     ``guards`` are the labels of those that belong to a storage root from now on; ``failed``
-    those of plugins that tried to offer a policy and could not, which count as missing.
+    those of plugins that tried to offer one and could not, which count as missing.
     """
 
     manager: PluginManager | None = None
@@ -78,21 +78,13 @@ def gather(
     given = _given(plugins)
     manager.register_all([*candidates, *given])
     _refuse_broken(manager, given)
-    offered = manager.offers("holon_policies", host)
-    policies = _kept(manager, offered, _policy)
-    sinks = _kept(manager, manager.offers("holon_evidence_sinks", host), _sink)
-    providers = _kept(manager, manager.offers("holon_secret_providers", host), _provider)
+    guarding = _Guarding(manager, host)
+    policies = guarding.of("holon_policies", "policy", _policy)
+    sinks = guarding.of("holon_evidence_sinks", "sink", _sink)
+    providers = guarding.of("holon_secret_providers", "secret provider", _provider)
     providers = _schemes(manager, providers)
     reviewing = set(manager.implementers("holon_review_registration"))
     reviewers = [owner_of(origin) for name, origin in manager.names() if name in reviewing]
-    # A policy that cannot be had says no, as one that raises does.
-    good = set(map(id, policies))
-    failed = {owner_of(each.provenance) for each in offered if id(each) not in good}
-    failed |= {
-        owner_of(origin)
-        for name, origin in manager.names()
-        if ("holon_policies", name) in manager.failed
-    }
     return Offers(
         manager=manager,
         lanes=tuple(manager.offers("holon_capability_lanes", host)),
@@ -109,8 +101,31 @@ def gather(
             *_labels("secret provider", providers, lambda item: str(item.scheme)),
             *(f"reviewer {owner}" for owner in reviewers),
         ),
-        failed=tuple(f"policy {owner}" for owner in sorted(failed)),
+        failed=tuple(sorted(guarding.failed)),
     )
+
+
+class _Guarding:
+    """Asks the hooks that bring guards; one that cannot be had says no, as one that raises does."""
+
+    def __init__(self, manager: PluginManager, host: Callable[[str], PluginHost]) -> None:
+        self._manager = manager
+        self._host = host
+        self.failed: set[str] = set()
+
+    def of(self, hook: str, kind: str, check: Callable[[Any], str]) -> tuple[Offer, ...]:
+        """Return the good offers of a hook; whoever made others, or raised, is in ``failed``."""
+        offered = self._manager.offers(hook, self._host)
+        kept = _kept(self._manager, offered, check)
+        good = set(map(id, kept))
+        owners = [owner_of(each.provenance) for each in offered if id(each) not in good]
+        owners += [
+            owner_of(origin)
+            for name, origin in self._manager.names()
+            if (hook, name) in self._manager.failed
+        ]
+        self.failed |= {f"{kind} {owner}" for owner in owners}
+        return kept
 
 
 def given_names(plugins: Sequence[object]) -> list[str]:
@@ -206,7 +221,7 @@ def _sink(item: Any) -> str:
 def _provider(item: Any) -> str:
     if not isinstance(item.scheme, str) or not re.fullmatch(r"[a-z][a-z0-9+.-]*", item.scheme):
         return "it has no scheme"
-    return f"the secret scheme {item.scheme} is reserved" if item.scheme in RESERVED_SCHEMES else ""
+    return ""
 
 
 def _unnamed(item: Any) -> str:
@@ -214,8 +229,15 @@ def _unnamed(item: Any) -> str:
 
 
 def _schemes(manager: PluginManager, offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """Keep providers of schemes that are offered once."""
-    named = [(f"secret scheme {offer.item.scheme}", offer) for offer in offers]
+    """Keep providers of schemes that are not reserved and offered once."""
+    named = []
+    for offer in offers:
+        scheme = f"secret scheme {offer.item.scheme}"
+        if offer.item.scheme in RESERVED_SCHEMES:
+            text = f"it offered {kind_of(offer.item)}: the {scheme} is reserved"
+            manager.report(offer.provenance.plugin, offer.provenance, text)
+        else:
+            named.append((scheme, offer))
     return tuple(single(manager, named).values())
 
 
