@@ -86,8 +86,8 @@ class ProcessOutcome:
     ``exit_code`` or ``signal`` (a name, as SIGSEGV) is how the program itself ended; both are
     None where it never started or its status was lost. ``stopped_by`` is the signal with which
     the runner ended it. ``descendants_killed`` counts processes that it left behind or that
-    were stopped with it; ``descendant_may_survive`` says that not all of them could be found or
-    ended. ``reason`` is the operating system's, for a process that never started.
+    were stopped with it; ``descendant_may_survive`` says that it can't be excluded that others
+    go on. ``reason`` is the operating system's, for a process that never started.
     """
 
     cause: ProcessCause

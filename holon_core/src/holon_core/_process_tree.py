@@ -1,7 +1,8 @@
 """Everything that a started process left behind: find it, signal it, see it gone.
 
 A process group catches what stays in it. What left it (``setsid``) is found on Linux alone, by
-ancestry while its ancestors live and by the value of ``HOLON_CALL_ID`` in its environment.
+ancestry while its ancestors live and by the value of ``HOLON_CALL_ID`` in its environment. What
+wiped that, too, cannot be told from a stranger: it is left alone, and said to be there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ SIGTERM = signal.SIGTERM
 # Windows has no signals: whatever is sent ends the process.
 SIGKILL: signal.Signals = getattr(signal, "SIGKILL", signal.SIGTERM)
 _ROUND_S = 0.002
+_ANY_ID = f"{CALL_ID}=".encode()
 
 
 @frozen
@@ -60,14 +62,17 @@ class Family:
         self.leader = leader
         # A host that itself carries this id has relatives with it that are not this process's.
         foreign = not call_id or os.environ.get(CALL_ID) == call_id
-        self._mark = None if foreign else os.fsencode(f"{CALL_ID}={call_id}")
+        self._id = os.fsencode(f"{CALL_ID}={call_id}")
+        self._mark = None if foreign else self._id
         self._born: int | None = None
         self.seen: set[int] = set()
+        # Whether the last look met an orphan that may be one of these.
+        self._stranger = False
 
     @property
-    def marked(self) -> bool:
-        """Whether descendants that left the group can be recognised."""
-        return _traceable() and self._mark is not None
+    def excluded(self) -> bool:
+        """Whether it is certain, after the last look, that nobody escaped all searching."""
+        return _traceable() and not self._stranger
 
     def quiet(self) -> bool:
         """Whether no descendant can exist, told without looking at every process."""
@@ -115,9 +120,22 @@ class Family:
             return []
         with LEADERS.lock:
             table, leaders = _table(), LEADERS.pids - {self.leader}
-        found = [process for process in self._members(table, leaders) if process.alive]
+        members = self._members(table, leaders)
+        known = _with_descendants(leaders | {p.pid for p in members} | {self.leader}, table)
+        self._stranger = any(self._may_be_ours(p, table) for p in _orphans(table, known))
+        found = [process for process in members if process.alive]
         self.seen.update(process.pid for process in found)
         return found
+
+    def _may_be_ours(self, process: _Process, table: dict[int, _Process]) -> bool:
+        """Tell whether an orphan can have left this family: born since, in a session made since."""
+        born = self._born or 0
+        head = table.get(process.session)
+        if process.born < born or (head is not None and head.born < born):
+            return False
+        ids = {each for each in _environ(process.pid) if each.startswith(_ANY_ID)}
+        # What carries another call's id is that one's.
+        return not ids or self._id in ids
 
     def _members(self, table: dict[int, _Process], others: set[int]) -> list[_Process]:
         host = os.getpid()
@@ -189,6 +207,22 @@ def _with_descendants(roots: set[int], table: dict[int, _Process]) -> set[int]:
                 reached.add(child)
                 todo.append(child)
     return reached
+
+
+def _orphans(table: dict[int, _Process], known: set[int]) -> list[_Process]:
+    """List the living that are children of who adopts orphans: the first, or one above the host.
+
+    Any process above this one may have asked to adopt, and so may this one.
+    """
+    adopting, above = {1}, table.get(os.getpid())
+    while above is not None and above.pid not in adopting:
+        adopting.add(above.pid)
+        above = table.get(above.parent)
+    return [
+        process
+        for process in table.values()
+        if process.alive and process.parent in adopting and process.pid not in known | adopting
+    ]
 
 
 def _table() -> dict[int, _Process]:

@@ -234,8 +234,7 @@ class _Job:
         self._await_exit()
         gone = self._family.end(within_s=_GONE_S) if looked else self._io.exited
         self._drain()
-        unseen = forced and not self._family.marked
-        self._may_survive = not gone or unseen or self._io.held
+        self._may_survive = not gone or self._io.held or not self._family.excluded
         LEADERS.pids.discard(self._family.leader)
         if self._io.exited and self._popen is not None:
             self._io.reap()

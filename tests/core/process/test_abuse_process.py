@@ -102,6 +102,43 @@ def test_ab_proc_003_what_cannot_be_recognised_is_reported(python: Make) -> None
     assert outcome.descendant_may_survive is True
 
 
+@linux
+@pytest.mark.parametrize("marked", [True, False], ids=["call id", "no call id"])
+def test_ab_proc_003_what_escaped_without_a_trace_is_not_denied(
+    shell: Make, python: Make, *, marked: bool
+) -> None:
+    """It holds no pipe, wiped its environment, has its own session: it may be anybody's."""
+    env = {} if marked else {"env": {}}
+    escape = "env -i setsid sleep 5 >/dev/null 2>&1 </dev/null & sleep 0.3; exit 0"
+
+    escaped = run(shell(escape, **env))
+    assert escaped.cause is ProcessCause.EXITED
+    assert escaped.descendants_killed == 0
+    assert escaped.descendant_may_survive is True
+
+    # What was there before is not taken for a descendant of what came later.
+    later = run(shell("/bin/true; exec /bin/true", **env))
+    assert later.cause is ProcessCause.EXITED
+    assert later.descendant_may_survive is False
+
+
+@linux
+def test_ab_proc_003_an_escape_from_another_call_is_not_this_ones(shell: Make) -> None:
+    """What carries another call's id is that one's, however it came to be an orphan."""
+    other = "HOLON_CALL_ID=c-other setsid sleep 2 >/dev/null 2>&1 </dev/null & sleep 0.3; exit 0"
+
+    assert run(shell(other)).descendant_may_survive is False
+
+
+@linux
+def test_ab_proc_003_a_program_without_descendants_leaves_none(shell: Make) -> None:
+    """Ended by its time, without a call id to search by: nobody is there, and that is said."""
+    outcome = run(shell("exec sleep 60", timeout_s=0.2, env={}))
+
+    assert outcome.cause is ProcessCause.TIMEOUT
+    assert outcome.descendant_may_survive is False
+
+
 @posix
 def test_ab_proc_004_endless_output_is_stopped_at_its_limit(answer: Callable[..., Any]) -> None:
     """The limit ends the tool long before its time, in little memory; nothing is parsed."""
