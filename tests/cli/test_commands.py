@@ -271,7 +271,7 @@ def test_an_exported_bundle_and_a_kept_head_verify(holon, tmp_path):
     forged = json.dumps({**json.loads(head.read_text()), "hash": "0" * 64})
     other = holon("evidence", "verify", "--head", forged, "--json")
 
-    assert (exported.code, again.code) == (0, 1)
+    assert (exported.code, again.code) == (0, 3)
     assert (verified.code, verified.json["matches_head"]) == (0, True)
     assert (other.code, other.json["matches_head"]) == (1, False)
 
@@ -358,3 +358,41 @@ def test_a_call_whose_function_is_elsewhere_stays_held(holon):
     assert "still held" in refused.err
     assert released.code == 0, released.err
     assert (holon.folder / "x").read_text() == "hi"
+
+
+def test_tools_that_are_missing_are_traced_to_the_variable(holon):
+    """Who set it once, long ago, learns what to correct."""
+    stated = holon("tool", "list", "--tools", "nope.py")
+    by_variable = holon("tool", "list", HOLON_TOOLS="gone.py")
+
+    assert "holon: --tools nope.py: no such file" in stated.err
+    assert "holon: HOLON_TOOLS=gone.py: no such file" in by_variable.err
+
+
+def test_the_list_says_what_a_tool_itself_requires(holon):
+    """Whether a call needs an approval is policy's to say, and stands in no list."""
+    head, *rows = holon("tool", "list").out.splitlines()
+
+    column = head.split("\t").index("itself requires")
+    assert {row.split("\t")[column] for row in rows} == {"no approval"}
+
+
+def test_the_choices_of_a_missing_word_are_read_in_one_line(holon):
+    """No control characters of click's are shown."""
+    done = holon("completion")
+
+    assert done.code == 2
+    assert "\\t" not in done.err
+    assert "bash, zsh, fish" in done.err
+
+
+def test_an_export_onto_a_file_names_the_option(holon, tmp_path):
+    """What to do next is an option of this command."""
+    path = str(tmp_path / "bundle.jsonl")
+    holon("evidence", "export", path)
+
+    again = holon("evidence", "export", path)
+
+    assert again.code == 3
+    assert "--replace" in again.err
+    assert holon("evidence", "export", path, "--replace").code == 0

@@ -28,7 +28,7 @@ def test_a_sound_root_is_looked_through(holon):
 
     assert found["sqlite"]["detail"].startswith(sqlite3.sqlite_version)
     assert found["store"]["state"] == "ok"
-    assert "2 records" in found["evidence"]["detail"]
+    assert found["evidence"]["detail"] == "1 chain read, 2 records verified"
     assert {"python", "json schema", "extra otel", "extra keyring"} <= set(found)
 
 

@@ -192,8 +192,12 @@ def _chains(runtime: Runtime) -> Iterator[Check]:
             remedy = "compare with an earlier head and an exported bundle"
             name = f"evidence of {head.chain}"
             yield Check(name=name, state=State.PROBLEM, detail=found.message, remedy=remedy)
-    detail = f"{len(heads)} chains read, {records} records fit"
+    detail = f"{_counted(len(heads), 'chain')} read, {_counted(records, 'record')} verified"
     yield Check(name="evidence", state=State.OK, detail=detail)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _plugins(runtime: Runtime) -> Iterator[Check]:

@@ -101,23 +101,31 @@ def load_tools(where: str) -> list[Callable[..., Any]]:
     """
     from holon_core.functions.decorator import options_of
 
+    said = _said(where)
     try:
-        module = _imported(where)
+        module = _imported(where, said)
     except (click.ClickException, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise click.UsageError(f"--tools {where}: {_told(error)}") from None
+        raise click.UsageError(f"{said}: {_told(error)}") from None
     marked = [
         value
         for name, value in vars(module).items()
         if not name.startswith("_") and callable(value) and options_of(value) is not None
     ]
     if not marked:
-        raise click.UsageError(f"--tools {where}: no function in it is marked @holon.tool")
+        raise click.UsageError(f"{said}: no function in it is marked @holon.tool")
     return marked
 
 
-def _imported(where: str) -> ModuleType:
+def _said(where: str) -> str:
+    """Name what stated a place: who set the variable once has forgotten it."""
+    import os
+
+    return f"HOLON_TOOLS={where}" if os.environ.get("HOLON_TOOLS") == where else f"--tools {where}"
+
+
+def _imported(where: str, said: str) -> ModuleType:
     from importlib import import_module
     from importlib.util import module_from_spec, spec_from_file_location
 
@@ -126,12 +134,12 @@ def _imported(where: str) -> ModuleType:
         sys.path.insert(0, str(Path.cwd()))
         return import_module(where)
     if not path.is_file():
-        raise click.UsageError(f"--tools {where}: no such file")
+        raise click.UsageError(f"{said}: no such file")
     # Its folder is on the path, as when Python runs it, and for functions in own processes.
     sys.path.insert(0, str(path.resolve().parent))
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise click.UsageError(f"--tools {where}: not a Python file")
+        raise click.UsageError(f"{said}: not a Python file")
     module = module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 JSON_FLAG = "--json"
 TRACEBACK = "HOLON_TRACEBACK"
+# click parts the choices of a missing argument by tabs, which a text that is made safe shows.
+_CHOICES = re.compile(r"\n\t")
 
 
 def main() -> NoReturn:
@@ -90,7 +93,7 @@ def _fault(out: Output, code: Exit, text: str) -> int:
 
 
 def _usage(out: Output, error: click.ClickException) -> int:
-    text = error.format_message()
+    text = _CHOICES.sub(" ", error.format_message())
     if out.for_programs:
         out.document({"status": "misused", "message": text})
     elif isinstance(error, NothingAsked):

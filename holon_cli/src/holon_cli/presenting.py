@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from holon_cli.people import show_facts, show_json, show_table, styled
+from holon_core.records.words import ApprovalRequirement
 from holon_core.visible import escape_controls
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 Answer = Mapping[str, Any]
 # What the result of a call has and no other answer.
 RESULT = frozenset({"call_id", "evidence_refs", "replayed_from", "status"})
+TOOLS = "runtime-tool/list"
+OWN = "itself_requires"
+LABELS = {(TOOLS, "approval"): OWN}
 
 
 def present(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
@@ -82,7 +86,8 @@ def _present_listing(row: Operation, answer: Answer, *, out: Console, notes: Con
     show_facts(out, {k: v for k, v in answer.items() if k not in (listing, *further)})
     items = answer[listing]
     if items or not out.is_terminal:
-        show_table(out, row.columns, items)
+        columns = [LABELS.get((row.method, column), column) for column in row.columns]
+        show_table(out, columns, map(_labelled, items) if row.method == TOOLS else items)
     else:
         notes.print(Text(f"no {listing}", "dim"))
     for key in further:
@@ -100,6 +105,11 @@ def _present_approval(answer: Answer, out: Console) -> None:
         out.print(Text(f"call {held['call_id']} ") + styled(held["state"]))
     if answer["view"] is not None:
         show_view(structure(answer["view"], ApprovalView), out)
+
+
+def _labelled(tool: Answer) -> Answer:
+    """Say of a tool what it requires itself: whether a call needs an approval, policy says."""
+    return {**tool, OWN: ApprovalRequirement.told(tool["approval"])}
 
 
 SECTIONS = {

@@ -107,7 +107,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "unknown_guard": (K.CONFLICT, B, "no guard of this name belongs to the storage root", "see which guards are missing in the list of plugins"),
     "guard_active": (K.CONFLICT, B, "the guard is active, so that no call misses it", "uninstall its plugin first, where it should go"),
     "not_pinned": (K.CONFLICT, B, "the tool is not pinned", "see which tools are"),
-    "file_exists": (K.CONFLICT, B, "a file is there already", "name another file, or ask for replace"),
+    "file_exists": (K.CONFLICT, B, "a file is there already", "name another file, or have it replaced: replace=True, --replace"),
     "evidence_unavailable": (K.EVIDENCE_UNAVAILABLE, B, "the call cannot be recorded, so it did not run", "free disk space or repair the store"),
     "evidence_not_closed": (K.EVIDENCE_UNAVAILABLE, F, "the call ran, but its end could not be recorded", "treat its effect as indeterminate and repair the store"),
     "sink_behind": (K.EVIDENCE_UNAVAILABLE, B, "a required evidence sink is too far behind", "repair the sink"),

@@ -8,6 +8,7 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from holon_core.records.words import ApprovalRequirement
 from holon_core.visible import escape_unseen
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def held_html(view: ApprovalView) -> str:
         total = len(changes) + view.more_changes
         difference = _table(("path", "change", "before", "after"), changes, total=total)
     parts = [
-        _pairs((name, _told(value)) for name, value in view.facts.items()),
+        _pairs(_fact(name, value) for name, value in view.facts.items()),
         _shown("Request, as the lane states it", view.request),
         _shown("Payload", view.payload),
         _section("Difference from the last approved", difference),
@@ -138,6 +139,12 @@ def held_html(view: ApprovalView) -> str:
     if view.untrusted:
         parts.append(_section("Untrusted: the tool says of itself", _pairs(view.untrusted.items())))
     return _section(f"Held call {view.call_id}", *parts)
+
+
+def _fact(name: str, value: Any) -> tuple[str, object]:
+    if name == "approval_requirement":
+        return "the tool itself requires", ApprovalRequirement.told(value)
+    return name, _told(value)
 
 
 def _told(value: Any) -> object:
@@ -194,7 +201,7 @@ def tool_html(tool: RuntimeToolDescriptor) -> str:
         ("lane", tool.lane),
         ("version", tool.version),
         ("effects", ", ".join(sorted(effect.value for effect in tool.effects))),
-        ("approval", tool.approval.value),
+        ("the tool itself requires", ApprovalRequirement.told(tool.approval)),
         ("readiness", tool.readiness.value),
         ("definition", tool.digest),
         ("description", tool.description),
@@ -210,12 +217,12 @@ def catalogue_html(tools: Iterable[RuntimeToolDescriptor]) -> str:
             tool.id,
             tool.side_effect_class.value,
             tool.readiness.value,
-            tool.approval.value,
+            ApprovalRequirement.told(tool.approval),
             tool.description.partition("\n")[0],
         )
         for tool in given
     )
-    head = ("tool", "effects", "readiness", "approval", "description")
+    head = ("tool", "effects", "readiness", "itself requires", "description")
     return _table(head, rows, total=len(given))
 
 

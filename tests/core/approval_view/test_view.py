@@ -50,6 +50,19 @@ def test_facts_say_who_what_and_until_when(view):
     assert (facts["expires_in_s"], facts["idempotency_key"]) == (540, "k1")
 
 
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [({}, "an approval"), ({"approval": "none"}, "no approval")],
+    ids=["required", "none"],
+)
+def test_what_the_tool_itself_requires_is_no_word_on_the_call(view, tool, told):
+    """The call waits, whatever the tool says: a bare "approval: none" would belie that."""
+    facts = [line for section, line in lines(view({}, tool=tool)) if section == "facts"]
+
+    assert f"the tool itself requires: {told}" in facts
+    assert not any(line.startswith("approval_requirement") for line in facts)
+
+
 def test_an_expired_approval_expires_in_no_time(view):
     """The rest of its life never goes below zero."""
     assert view({}, now=1_800_000_000).facts["expires_in_s"] == 0

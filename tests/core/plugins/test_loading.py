@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from itertools import permutations
 from pathlib import Path
@@ -338,6 +339,41 @@ def test_the_first_of_a_name_on_the_path_counts(
     (state,) = open_runtime().plugins.list()
 
     assert (state.name, state.version) == ("acme-one", "2.0")
+
+
+def test_what_a_build_left_beside_its_sources_hides_no_installed_one(
+    site: Site, open_runtime, tmp_path: Path, monkeypatch
+) -> None:
+    """A lane that is installed in place and built there once is one plugin, and a sound one."""
+    site.add("acme-one", version="2.0")
+    left = tmp_path / "src" / "acme_one.egg-info"
+    left.mkdir(parents=True)
+    (left / "PKG-INFO").write_text("Name: acme-one\nVersion: 1.0\n", encoding="utf-8")
+    (left / "entry_points.txt").write_text("[holon]\nold = acme_old\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [str(left.parent), *sys.path])
+
+    (state,) = open_runtime().plugins.list()
+
+    assert (state.name, state.version, state.problems) == ("acme-one", "2.0", ())
+
+
+def test_an_older_way_of_installing_in_place_is_read_too(
+    site: Site, open_runtime, tmp_path: Path, monkeypatch
+) -> None:
+    """It leaves nothing but the folder of the build; its requirements are a file of their own."""
+    site.add("acme-one", points={})
+    (info,) = site.folder.glob("acme_one-*.dist-info")
+    left = site.folder / "acme_one.egg-info"
+    info.rename(left)
+    (left / "METADATA").unlink()
+    (left / "PKG-INFO").write_text("Name: acme-one\nVersion: 1.0\n", encoding="utf-8")
+    (left / "requires.txt").write_text(f"{FITS}\n", encoding="utf-8")
+    (left / "entry_points.txt").write_text("[holon]\none = acme_one\n", encoding="utf-8")
+    importlib.invalidate_caches()
+
+    (state,) = open_runtime().plugins.list()
+
+    assert (state.distribution, state.active) == ("acme-one", True)
 
 
 @pytest.mark.parametrize("order", list(permutations(["acme-a", "acme-b", "acme-c"]))[:4])

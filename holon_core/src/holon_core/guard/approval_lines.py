@@ -12,7 +12,11 @@ from holon_core.records.approval_view import (
     ViewChange,
     ViewFlag,
 )
+from holon_core.records.words import ApprovalRequirement
 from holon_core.visible import escape_controls
+
+# Beside a call that waits, "approval: none" would read as if none were needed.
+OWN_REQUIREMENT = "the tool itself requires"
 
 
 def lines(view: ApprovalView) -> list[tuple[str, str]]:
@@ -41,7 +45,11 @@ def lines(view: ApprovalView) -> list[tuple[str, str]]:
 def _stated(view: ApprovalView) -> Iterator[tuple[str, Any]]:
     yield "call", view.call_id
     yield "approval", view.approval_id
-    yield from ((name, value) for name, value in view.facts.items() if value not in (None, []))
+    for name, value in view.facts.items():
+        if name == "approval_requirement":
+            yield OWN_REQUIREMENT, ApprovalRequirement.told(value)
+        elif value not in (None, []):
+            yield name, value
 
 
 def _told(value: Any) -> str:

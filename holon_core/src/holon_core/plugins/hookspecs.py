@@ -79,7 +79,7 @@ def holon_evidence_sinks(host: PluginHost) -> Iterable[EvidenceSink]:
     Called once, when a runtime opens. Sinks are written to from a background thread, from a
     cursor in the store; one that fails is retried and reported and never blocks a call. One
     marked required that is more than 1,000 records or 60 s behind makes calls
-    ``evidence_unavailable``.
+    ``sink_behind``.
     """
     raise AssertionError
 

@@ -40,19 +40,19 @@ class Installed:
 def installed() -> list[Installed]:
     """Return the distributions that offer plugins, by name; no code of theirs is run.
 
-    The first of a name on the import path counts, as it does for an import. Only the metadata
-    of those that have the group is read: parsing all that is installed would cost more than
-    loading the plugins.
+    The first of a name on the import path counts, as it does for an import, but for what a build
+    left beside its sources: an installed one of that name comes before it. Only the metadata of
+    those that have the group is read: parsing all that is installed would cost more than loading
+    the plugins.
     """
     from importlib.metadata import distributions
 
-    found: list[Installed] = []
-    seen: set[str] = set()
+    first: dict[str, Distribution] = {}
     for distribution in distributions():
-        stem = _stem(distribution)
-        if stem not in seen:
-            seen.add(stem)
-            found += _read(distribution, stem)
+        known = first.setdefault(_stem(distribution), distribution)
+        if known is not distribution and _is_egg(known) and not _is_egg(distribution):
+            first[_stem(distribution)] = distribution
+    found = [each for stem, one in first.items() for each in _read(one, stem)]
     return sorted(found, key=lambda each: each.name)
 
 
@@ -81,25 +81,36 @@ def _stem(distribution: Distribution) -> str:
     return normal(path.name.rpartition(".")[0].partition("-")[0])
 
 
+def _is_egg(distribution: Distribution) -> bool:
+    path = getattr(distribution, "_path", None)
+    return path is not None and path.name.endswith(".egg-info")
+
+
 def _read(distribution: Distribution, stem: str) -> Iterator[Installed]:
     try:
         text = distribution.read_text("entry_points.txt") or ""
         if not _SECTION.search(text):
             return
         # The rest of it is the description, which may be long.
-        fields = _fields(distribution.read_text("METADATA") or "")
+        name = "PKG-INFO" if _is_egg(distribution) else "METADATA"
+        fields = _fields(distribution.read_text(name) or "")
         if not fields.get("name"):
             raise LookupError("it names no distribution")
         yield Installed(
             name=normal("".join(fields["name"])),
             version="".join(fields.get("version", ())),
-            requires=tuple(fields.get("requires-dist", ())),
+            requires=tuple(fields.get("requires-dist") or _egg_requires(distribution)),
             points=tuple(_points(text)),
         )
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         yield Installed(name=stem, problem=f"its metadata cannot be read: {told(error)}")
+
+
+def _egg_requires(distribution: Distribution) -> list[str]:
+    """Return what older builds keep in a file of its own."""
+    return distribution.requires or [] if _is_egg(distribution) else []
 
 
 def _fields(metadata: str) -> dict[str, list[str]]:

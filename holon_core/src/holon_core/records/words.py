@@ -132,6 +132,11 @@ class ApprovalRequirement(Word):
     NONE = "none"
     REQUIRED = "required"
 
+    @staticmethod
+    def told(value: object) -> str:
+        """Say for people what a tool itself requires; policy may ask whatever that is."""
+        return "an approval" if value == ApprovalRequirement.REQUIRED else "no approval"
+
 
 class ApprovalState(Word):
     """The life of an approval; `pending` and `approved` are the only unspent ones."""
