@@ -10,8 +10,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from holon_core.plugins.faults import kind_of
 from holon_core.records.policy import PolicyRequest, Verdict
 from holon_core.records.words import Decision
+from holon_core.visible import escape_controls
 
 BUDGET_S = 1.0
 MAX_STUCK = 4
@@ -110,7 +112,7 @@ class _Worker:
     def __init__(self, policies: tuple[NamedPolicy, ...]) -> None:
         self._policies = policies
         self._requests: SimpleQueue[PolicyRequest | None] = SimpleQueue()
-        self._answers: SimpleQueue[KeyboardInterrupt | None] = SimpleQueue()
+        self._answers: SimpleQueue[None] = SimpleQueue()
         self._verdicts: list[Verdict] = []
         self._thread = threading.Thread(target=self._run, name="holon-guard", daemon=True)
         self._thread.start()
@@ -121,11 +123,9 @@ class _Worker:
         self._verdicts = verdicts
         self._requests.put(request)
         try:
-            interrupt = self._answers.get(timeout=timeout_s)
+            self._answers.get(timeout=timeout_s)
         except Empty:
             return list(verdicts)
-        if interrupt is not None:
-            raise interrupt
         return verdicts
 
     def stop(self) -> None:
@@ -153,13 +153,9 @@ class _Worker:
     def _run(self) -> None:
         while (request := self._requests.get()) is not None:
             verdicts = self._verdicts
-            try:
-                for policy in self._policies:
-                    verdicts.append(_verdict(policy, request))
-            except KeyboardInterrupt as interrupt:
-                self._answers.put(interrupt)
-            else:
-                self._answers.put(None)
+            for policy in self._policies:
+                verdicts.append(_verdict(policy, request))
+            self._answers.put(None)
 
 
 def _verdict(policy: NamedPolicy, request: PolicyRequest) -> Verdict:
@@ -167,19 +163,24 @@ def _verdict(policy: NamedPolicy, request: PolicyRequest) -> Verdict:
         # Each policy gets arguments of its own: one that changes them changes nothing that runs.
         said: object = policy.evaluate(evolve(request, arguments=_copy(request.arguments)))
         return _checked(policy, said)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
-        return _deny(policy, f"it raised {type(error).__name__}")
+        # KeyboardInterrupt as well: a person's arrives in the main thread and never in this one.
+        from holon_core import logs
+
+        name = kind_of(error)
+        logs.raised(policy.rule, name, logs.frames(error))
+        return _deny(policy, f"it raised {name}")
 
 
 def _checked(policy: NamedPolicy, said: object) -> Verdict:
     if type(said) is not Verdict or type(said.decision) is not Decision:
-        return _deny(policy, f"it answered a {type(said).__name__} that is no plain verdict")
+        return _deny(policy, f"it answered a {kind_of(said)} that is no plain verdict")
     text = said.reason or said.rule
     if type(text) is not str:
         return _deny(policy, "its reason is not text")
-    return Verdict(decision=said.decision, rule=policy.rule, reason=text[:_MAX_REASON])
+    return Verdict(
+        decision=said.decision, rule=policy.rule, reason=escape_controls(text[:_MAX_REASON])
+    )
 
 
 def _deny(policy: NamedPolicy, reason: str) -> Verdict:

@@ -92,9 +92,6 @@ class PolicyEngine:
 
         Args:
             request: The call; ``tool.digest`` identifies the definition.
-
-        Raises:
-            KeyboardInterrupt: The one thing that a policy may let out.
         """
         if missing := self._missing_guards():
             return _guards_missing(missing)
