@@ -415,8 +415,8 @@ def test_what_a_tool_wants_kept_is_bounded(open_runtime):
     assert eventually(lambda: rt.evidence.verify(None).consistent)
 
 
-def test_a_draft_that_contains_itself_is_a_fault_of_the_lane(open_runtime):
-    """It cannot be kept, so the call is no success; nothing is left open."""
+def test_a_draft_that_contains_itself_is_refused_where_it_is_given(open_runtime):
+    """It cannot be kept, so the tool hears of it; nothing is left open."""
 
     @holon.tool(effects={"none"})
     def circular(call: holon.SealedCall) -> int:
@@ -429,5 +429,5 @@ def test_a_draft_that_contains_itself_is_a_fault_of_the_lane(open_runtime):
 
     result = rt.session(principal="ann").call("host.app/circular")
 
-    assert (result.status, result.failure.code) == ("failed", "lane_protocol")
+    assert (result.status, result.failure.code) == ("failed", "tool_raised")
     assert trail(rt, result.call_id) == ["accepted", "failed"]

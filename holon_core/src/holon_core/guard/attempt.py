@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from holon_core.cancel import CancelToken
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 
 _LOCK = threading.Lock()
+
+# How often it is looked whether the programs of a call have ended, in seconds.
+POLL_S = 0.005
+# What a sealed call may do: show the request, all, or nothing any more.
+PREVIEW, OPEN, CLOSED = "is being previewed", "is open", "has ended"
 
 
 class Refusal(Exception):
@@ -49,7 +56,11 @@ class Attempt:
     canonical = b""
     # What most attempts never change stands on the class: making one is on the path of each call.
     chain = "_runtime"
+    phase = OPEN
     accepted = False
+    # Set before the executor is entered; what was not entered uses nothing up.
+    entered = False
+    # The tool's own time limit ended it, whatever came of it afterwards.
     expired = False
     started = 0.0
     revision = 0
@@ -64,6 +75,7 @@ class Attempt:
     limits: Limits
     effects_used: frozenset[Effect] = frozenset()
     _cancel: CancelToken | None = None
+    _programs: set[object] | None = None
 
     def __init__(
         self,
@@ -86,6 +98,47 @@ class Attempt:
         self.call_id = held.call_id if held is not None and mode == "release" else new_id("c")
         self.seqs: list[int] = []
         self.drafts: list[ExecutorEvidenceDraft] = []
+
+    def shadow(self, arguments: dict[str, Any]) -> Attempt:
+        """Return what a preview gets: the same call on its own arguments, able to do nothing."""
+        made = copy(self)
+        made.phase, made.arguments, made.drafts = PREVIEW, arguments, []
+        made._cancel = None
+        return made
+
+    def enter(self) -> bool:
+        """Take the one way into the executor; false where the call has ended already."""
+        # In this order, as ``close`` goes the other way round: of an executor that is entered
+        # while somebody gives up on the call, at least one of the two knows.
+        self.entered = True
+        return self.phase is not CLOSED
+
+    def close(self) -> None:
+        """Let nothing start any more."""
+        self.phase = CLOSED
+
+    @property
+    def programs(self) -> set[object]:
+        """What runs for this call at the moment; whoever adds to it looks at the phase after."""
+        if self._programs is None:
+            with _LOCK:
+                if self._programs is None:  # pragma: no branch - another thread was first
+                    self._programs = set()
+        return self._programs
+
+    @property
+    def busy(self) -> bool:
+        """Whether programs of this call still run."""
+        return bool(self._programs)
+
+    def end_programs(self, within_s: float) -> None:
+        """End what runs for this call, and wait for it: what it did is to be recorded."""
+        if not self._programs:
+            return
+        self.cancel.cancel()
+        deadline = time.monotonic() + within_s
+        while self._programs and time.monotonic() < deadline:
+            time.sleep(POLL_S)
 
     def cancel_by(self, token: CancelToken) -> None:
         """Let a token that the caller holds end what runs for this call."""

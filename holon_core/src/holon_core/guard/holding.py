@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
@@ -11,6 +10,7 @@ from holon_core.guard.fingerprint import arguments_digest
 from holon_core.guard.idempotency import key_of
 from holon_core.guard.results import refusal_draft, refused
 from holon_core.ids import new_id
+from holon_core.plugins.faults import kind_of
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.failure import failure
 from holon_core.records.words import ApprovalState, HeldState
@@ -134,13 +134,13 @@ def make_preview(guard: Guard, attempt: Attempt) -> Mapping[str, Any]:
     if executor is None:
         return {}
     # Its own arguments: what a preview changes in them must not reach what runs.
-    shadow = copy(attempt)
-    shadow.arguments = parse(attempt.canonical)  # type: ignore[assignment]
+    arguments: Any = parse(attempt.canonical)
+    shadow = attempt.shadow(arguments)
     try:
         shown = executor.preview(mint(shadow, guard.services))
         value = normalise(dict(shown)).value
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return {"preview_failed": type(error).__name__}
+        return {"preview_failed": kind_of(error)}
     return value if isinstance(value, dict) else {}

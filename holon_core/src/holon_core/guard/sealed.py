@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from holon_core.errors import Misuse
+from holon_core.guard.attempt import OPEN
 from holon_core.records.outcome import ExecutorEvidenceDraft
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ class SealedCall:
     """One call that went through every step before execution.
 
     Only the guarded call makes one. It cannot be copied or pickled. Within one process that
-    guards against mistakes, not against hostile Python.
+    guards against mistakes, not against hostile Python. While a preview is made, and once the
+    call has ended, it only tells what is called: all that does something raises ``Misuse``.
     """
 
     # Parameters of this type are filled in by the host and are no arguments of the tool.
@@ -44,6 +46,12 @@ class SealedCall:
 
     def __repr__(self) -> str:
         return f"<SealedCall {self.call_id} of {self.tool.id}>"
+
+    def _open(self, what: str) -> Attempt:
+        attempt = self._attempt
+        if attempt.phase is not OPEN:
+            raise Misuse(f"{what} works while the tool runs; this call {attempt.phase}")
+        return attempt
 
     @property
     def call_id(self) -> str:
@@ -99,8 +107,9 @@ class SealedCall:
         """Return the value of one of the tool's secret slots; it never leaves the execution.
 
         Raises:
-            Misuse: The tool declares no such slot.
+            Misuse: The tool declares no such slot, or it is not running.
         """
+        self._open("secret()")
         try:
             return self._secrets[slot]
         except KeyError:
@@ -112,21 +121,32 @@ class SealedCall:
         """Report how far the work is; cheap, and nothing where nobody listens.
 
         Args:
-            stage: What is being done.
+            stage: What is being done, up to 200 characters; secrets are taken out.
             done: How much of it, in units of the tool's own.
             total: How much there is; ``None`` where that is not known.
-            message: For people; secrets are taken out.
+            message: For people, up to 500 characters; secrets are taken out.
+
+        Raises:
+            Misuse: ``done`` or ``total`` is no number, or the tool is not running.
         """
+        self._open("progress()")
         self._services.report_progress(self.call_id, stage, done, total, message)
 
     def draft(self, source: str, data: Mapping[str, Any]) -> None:
         """Keep something as evidence of this call.
 
         Args:
-            source: Under which name it is kept, apart from the host's own fields.
+            source: Under which name it is kept, apart from the host's own fields; redacted, and
+                cut beyond 100 characters.
             data: JSON; redacted, and cut beyond 16 KiB. At most 100 drafts of a call are kept.
+
+        Raises:
+            Misuse: The tool is not running.
         """
-        self._drafts.append(ExecutorEvidenceDraft(source=source, data=data))
+        self._open("draft()")
+        self._drafts.append(self._services.snapshot(source, data))
+        # Of one that came while the call was being closed nobody knows whether it is kept.
+        self._open("draft()")
 
     def artifact(self, data: bytes) -> str:
         """Store a file that the call made.
@@ -138,8 +158,9 @@ class SealedCall:
             Its SHA-256 in hexadecimal, by which it is stored.
 
         Raises:
-            Misuse: It is larger.
+            Misuse: It is larger, or the tool is not running.
         """
+        self._open("artifact()")
         return self._services.put_blob(data)
 
     def run_process(
@@ -165,22 +186,33 @@ class SealedCall:
             max_stdout_bytes: At most the call's own limit, which is the default.
             cut_at_limit: End the program at the output limit without calling that a failure.
             on_stdout: Called with each piece of standard output as it is read.
+
+        Raises:
+            Misuse: The tool is not running. What runs when the call ends is ended with it.
         """
-        return self._services.run_process(
-            self,
-            argv,
-            cwd=cwd,
-            env=env or {},
-            stdin=stdin,
-            timeout_s=timeout_s,
-            max_stdout_bytes=max_stdout_bytes,
-            cut_at_limit=cut_at_limit,
-            on_stdout=on_stdout,
-        )
+        mark = object()
+        programs = self._open("run_process()").programs
+        # Added before the last look at the phase: either this or who ends the call notices.
+        programs.add(mark)
+        try:
+            self._open("run_process()")
+            return self._services.run_process(
+                self,
+                argv,
+                cwd=cwd,
+                env=env or {},
+                stdin=stdin,
+                timeout_s=timeout_s,
+                max_stdout_bytes=max_stdout_bytes,
+                cut_at_limit=cut_at_limit,
+                on_stdout=on_stdout,
+            )
+        finally:
+            programs.discard(mark)
 
 
 def mint(attempt: Attempt, services: CallServices) -> SealedCall:
-    """Make the sealed call of an attempt. Only ``guard/call.py`` may call this."""
+    """Make the sealed call of an attempt. Only the guard may call this."""
     call = object.__new__(SealedCall)
     call._attempt = attempt
     call._services = services

@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from holon_core.errors import Misuse
+from holon_core.plugins.faults import text_of
 from holon_core.records.outcome import ExecutorEvidenceDraft
+from holon_core.visible import escape_controls
 
 if TYPE_CHECKING:
     from holon_core.guard.redaction import Redactor
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_S = 30.0
 STDERR_BYTES = 64 * 1024
 MAX_BLOB_BYTES = 64 * 1024 * 1024
+MAX_STAGE = 200
+MAX_MESSAGE = 500
+_NUMBERS = (int, float)
 
 
 @frozen(kw_only=True)
@@ -41,24 +47,47 @@ class CallServices:
         self._redactor = redactor
         self.progress: Callable[[Progress], None] | None = None
 
+    @property
+    def clean(self) -> Callable[[str], str]:
+        """Takes secrets out of a text."""
+        return self._redactor.text
+
     def report_progress(
         self, call_id: str, stage: str, done: int, total: int | None, message: str
     ) -> None:
         """Tell whoever listens how far a call is; a listener that fails is ignored."""
+        if type(done) not in _NUMBERS or not (total is None or type(total) in _NUMBERS):
+            raise Misuse("done and total of a progress are numbers")
         listener = self.progress
         if listener is None:
             return
-        text = self._redactor.text(message) if self._redactor.active else message
-        report = Progress(stage=stage, done=done, total=total, message=text, call_id=call_id)
+        report = Progress(
+            stage=self._text(stage, MAX_STAGE),
+            done=done,
+            total=total,
+            message=self._text(message, MAX_MESSAGE),
+            call_id=call_id,
+        )
         try:
             listener(report)
         except Exception:
             self.progress = None
 
+    def snapshot(self, source: object, data: object) -> ExecutorEvidenceDraft:
+        """Take what a tool wants kept as it is now, in plain JSON; redacted when it is kept."""
+        import json
+
+        from holon_core.guard.evidence import encode
+
+        kept = json.loads(encode(dict(data) if isinstance(data, Mapping) else {}))
+        return ExecutorEvidenceDraft(source=text_of(source), data=kept)
+
+    def _text(self, given: object, limit: int) -> str:
+        text = self._redactor.text(text_of(given))
+        return escape_controls(text[:limit])
+
     def put_blob(self, data: bytes) -> str:
         """Store a file that a call made; return its SHA-256."""
-        from holon_core.errors import Misuse
-
         if len(data) > MAX_BLOB_BYTES:
             raise Misuse(f"an artifact has at most {MAX_BLOB_BYTES} bytes")
         return self._store.transact(lambda tables: tables.put_blob(data))
@@ -77,7 +106,7 @@ class CallServices:
         on_stdout: Callable[[bytes], None] | None,
     ) -> ProcessOutcome:
         """Run a program within the call's limits and keep what happened as evidence."""
-        from holon_core.process import ProcessSpec, run
+        from holon_core.process import ProcessCause, ProcessSpec, run
         from holon_core.tool_contract import process_evidence
 
         limits = call.limits
@@ -97,6 +126,9 @@ class CallServices:
             at_stdout_limit="cut" if cut_at_limit else "fail",
         )
         outcome = run(spec, cancel=call.cancel, on_stdout=on_stdout)
+        if call._attempt.expired and outcome.cause is ProcessCause.CANCELLED:
+            # Nobody but the tool's own time limit cancelled it.
+            outcome = evolve(outcome, cause=ProcessCause.TIMEOUT)
         data = process_evidence(outcome, self._redactor.data)
         call._drafts.append(ExecutorEvidenceDraft(source="holon-process", data=data))
         return outcome
