@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
-from holon_core.errors import JsonRefused, StoreError, StructuredFailureKind
+from holon_core.errors import JsonRefused, StoreError
 from holon_core.guard import idempotency
 from holon_core.guard.evidence import encode
-from holon_core.guard.execute import failed
-from holon_core.guard.results import blocking_of, failure_fragment, refs
+from holon_core.guard.execute import end_programs, failed
+from holon_core.guard.results import blocking_of, failure_fragment, foreign_failure, refs
 from holon_core.guard.spending import give_back
+from holon_core.plugins.faults import kind_of
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.outcome import ExecutorOutcome, ExecutorStatus
 from holon_core.records.result import ToolResult
 from holon_core.records.words import Status
 from holon_core.store.evidence_tables import NotOpen
+from holon_core.store.protocol import StoreBusy
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Tables
 
 MAX_DRAFTS = 100
+MAX_SOURCE = 100
 MAX_DRAFT_BYTES = 16 * 1024
 
 
@@ -46,18 +50,22 @@ class _Checked:
 def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: bool) -> ToolResult:
     """Record how an accepted call ended, and make its result."""
     attempt = call._attempt
+    attempt.close()
+    if attempt.busy:
+        if not wait:
+            raise StoreBusy
+        end_programs(attempt)
     try:
         checked = _check(guard, attempt, outcome)
         draft = _draft(guard, call, outcome, checked)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         # Fields of the wrong types, or objects that fail when they are read.
-        outcome = failed(failure("lane_protocol", f"its answer raised {type(error).__name__}"))
-        call._drafts.clear()
+        outcome = failed(failure("lane_protocol", f"its answer raised {kind_of(error)}"))
         checked = _check(guard, attempt, outcome)
         draft = _draft(guard, call, outcome, checked)
-    returned = type(outcome) is ExecutorOutcome and (
-        checked.status is Status.BLOCKED or not outcome.started
-    )
+    returned = _gives_back(outcome, checked)
 
     def work(tables: Tables) -> int:
         return _close_in(attempt, tables, draft, checked, returned=returned)
@@ -72,6 +80,13 @@ def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: boo
     guard.pump.notify()
     attempt.seqs.append(seq)
     return _result(attempt, checked)
+
+
+def _gives_back(outcome: ExecutorOutcome, checked: _Checked) -> bool:
+    """Tell whether nothing was done, so that approval and key may be used again."""
+    return type(outcome) is ExecutorOutcome and (
+        checked.status is Status.BLOCKED or not outcome.started
+    )
 
 
 def _close_in(
@@ -93,7 +108,7 @@ def _close_in(
 
 def _check(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> _Checked:
     if type(outcome) is not ExecutorOutcome:
-        name = type(outcome).__name__
+        name = kind_of(outcome)
         return _Checked(Status.FAILED, problem=failure("lane_protocol", f"it answered {name}"))
     if outcome.status is ExecutorStatus.COMPLETED:
         return _check_output(guard, attempt, outcome.output_json)
@@ -101,20 +116,8 @@ def _check(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> _Checked
 
 
 def _problem(guard: Guard, outcome: ExecutorOutcome) -> StructuredFailure:
-    given = outcome.failure
-    if given is None or not isinstance(given.kind, StructuredFailureKind):
-        return failure("tool_failed", "the tool gave no reason")
-    details = guard.recorder.safe_json(dict(given.details))
-    if len(details) > MAX_DRAFT_BYTES:
-        details = "{}"
-    import json
-
-    return StructuredFailure(
-        kind=given.kind,
-        code=str(given.code)[:100],
-        message=guard.recorder.safe_text(str(given.message)),
-        details=json.loads(details),
-    )
+    known = None if outcome.failure is None else foreign_failure(guard, outcome.failure)
+    return known or failure("tool_failed", "the tool gave no reason")
 
 
 def _check_output(guard: Guard, attempt: Attempt, output: Any) -> _Checked:
@@ -166,6 +169,10 @@ def _draft(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, checked: _C
         fields["failure"] = failure_fragment(guard, checked.problem)
     if drafts:
         fields["from_tool"] = _from_tool(guard, drafts)
+    if type(outcome) is ExecutorOutcome and not outcome.started:
+        fields["started"] = "false"
+    if attempt.approval_id is not None and _gives_back(outcome, checked):
+        fields["approval_returned"] = quote(attempt.approval_id)
     return recorder.draft(attempt.chain, attempt.call_id, kind, fields, payload=payload)
 
 
@@ -176,7 +183,8 @@ def _from_tool(guard: Guard, drafts: list[Any]) -> str:
         text = guard.recorder.safe_json(draft.data if isinstance(draft.data, dict) else {})
         if len(text) > MAX_DRAFT_BYTES:
             text = encode({"truncated": True, "bytes": len(text), "head": text[:2048]}).decode()
-        kept.append(f'{{"data":{text},"source":{encode(str(draft.source)[:100]).decode()}}}')
+        source = quote(guard.recorder.foreign_text(draft.source, limit=MAX_SOURCE))
+        kept.append(f'{{"data":{text},"source":{source}}}')
     return "[" + ",".join(kept) + "]"
 
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from holon_core.guard.attempt import Refusal
+from holon_core.guard.secrets import of_slot
+from holon_core.guard.threads import Late
+from holon_core.plugins.faults import kind_of, text_of
 from holon_core.records.failure import failure
-from holon_core.records.outcome import ExecutorFailure, ExecutorOutcome, ExecutorStatus
+from holon_core.records.outcome import (
+    ExecutorEvidenceDraft,
+    ExecutorFailure,
+    ExecutorOutcome,
+    ExecutorStatus,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
     from holon_core.guard.sealed import SealedCall
     from holon_core.records.failure import StructuredFailure
@@ -20,6 +31,10 @@ if TYPE_CHECKING:
 PATIENCE_S = 3.0
 # A tool called from a blocked event loop may be waiting for that very loop.
 LOOP_LIMIT_S = 30.0
+NO_ANSWER = (
+    "no answer in {:g} s while session.call kept the running event loop of its thread waiting,"
+    " which the tool may need"
+)
 # What asyncio says where a future or a lock belongs to another loop.
 OTHER_LOOP = re.compile(r"different (event )?loop")
 
@@ -43,7 +58,8 @@ def fetch_secrets(guard: Guard, call: SealedCall) -> ExecutorOutcome | None:
         found = guard.secrets.fetch(slot.ref)
         problem = getattr(found, "code", None)
         if problem is not None:
-            return failed(found, started=False, blocked=True)  # type: ignore[arg-type]
+            problem = of_slot(found, slot)  # type: ignore[arg-type]
+            return failed(problem, started=False, blocked=True)
         value = found.reveal()  # type: ignore[union-attr]
         guard.redactor.register(slot.name, value)
         call._secrets[slot.name] = value
@@ -52,53 +68,77 @@ def fetch_secrets(guard: Guard, call: SealedCall) -> ExecutorOutcome | None:
 
 def run(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     """Run a call's tool to its end, from a thread that may block."""
-    if call._attempt.cancelled:
-        return failed(failure("cancelled"), started=False)
+    attempt = call._attempt
+    if attempt.cancelled:
+        return interrupted(attempt)
     if call.tool.secret_slots:
         problem = fetch_secrets(guard, call)
         if problem is not None:
             return problem
-    entry = call._attempt.entry
+    entry = attempt.entry
     if entry.is_async:
         return _on_loop(guard, call)
     limit = call.limits.timeout_s
     if limit is None or entry.self_limiting:
         return enter(call)
-    outcome = guard.threads.run_limited(lambda: enter(call), limit)
-    if outcome is None:
-        call.cancel.cancel()
-        return failed(_late(limit, "its thread may still be running"))
-    return outcome
+    try:
+        return guard.threads.run_limited(lambda: enter(call), limit, stop=lambda: _expire(attempt))
+    except Late as late:
+        return failed(_late(limit, "its thread may still be running" if late.running else ""))
+
+
+def _expire(attempt: Attempt) -> None:
+    """End a call by its tool's own limit; what it runs ends, and is then known."""
+    attempt.expired = True
+    attempt.cancel.cancel()
+    end_programs(attempt)
+
+
+def end_programs(attempt: Attempt) -> None:
+    """End what runs for a call, and wait for it a while, so that its evidence is there."""
+    attempt.end_programs(PATIENCE_S)
 
 
 def enter(call: SealedCall) -> ExecutorOutcome:
     """Call the executor; whatever it raises becomes an outcome."""
-    executor: Any = call._attempt.entry.executor
+    attempt = call._attempt
+    executor: Any = attempt.entry.executor
+    if not attempt.enter():
+        return interrupted(attempt)
     try:
         return executor.execute(call)  # type: ignore[no-any-return]
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return raised(error)
+        return raised(error, call)
 
 
-def raised(error: BaseException) -> ExecutorOutcome:
+def raised(error: BaseException, call: SealedCall) -> ExecutorOutcome:
     """Turn what a tool raised into an outcome: a refusal of ours keeps its code."""
-    if isinstance(error, Refusal):
-        return failed(error.failure)
-    name = type(error).__name__
-    try:
-        text = str(error)
-    except Exception:
-        text = ""
-    if isinstance(error, RuntimeError) and OTHER_LOOP.search(text):
-        return failed(failure("event_loop_blocked"))
-    return failed(failure("tool_raised", f"{name}: {text}" if text else name, exception=name))
+    # Asked of its type: an exception can lie, or raise, where it is asked itself.
+    if issubclass(type(error), Refusal):
+        return failed(error.failure)  # type: ignore[attr-defined]
+    name, text = kind_of(error), text_of(error)
+    if issubclass(type(error), RuntimeError) and OTHER_LOOP.search(text):
+        return failed(failure("event_loop_blocked", "the tool uses another event loop"))
+    said = f"{name}: {text}" if text else name
+    outcome = failed(failure("tool_raised", said, exception=name))
+    return evolve(outcome, evidence=(_trace(error, said, call),))
+
+
+def _trace(error: BaseException, said: str, call: SealedCall) -> ExecutorEvidenceDraft:
+    """Log where a tool raised, and keep it: whoever looks into it has nothing else."""
+    from holon_core import logs
+
+    places = logs.frames(error)
+    where = f"the tool {call.tool.id} (call {call.call_id})"
+    logs.raised(where, said, places, clean=call._services.clean)
+    return ExecutorEvidenceDraft(source="holon-traceback", data={"frames": places})
 
 
 def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     from concurrent.futures import CancelledError as Cancelled
-    from concurrent.futures import TimeoutError as Late
+    from concurrent.futures import TimeoutError as StillRuns
 
     limit = call.limits.timeout_s
     blocked_loop = limit is None and _in_running_loop()
@@ -106,11 +146,12 @@ def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     forget = call.cancel.subscribe(lambda: _stop(call, future))
     try:
         return uninterrupted(future.result(LOOP_LIMIT_S if blocked_loop else None))
-    except Late:
+    except StillRuns:
         future.cancel()
-        return failed(failure("event_loop_blocked"))
+        return failed(failure("event_loop_blocked", NO_ANSWER.format(LOOP_LIMIT_S)))
     except Cancelled:
-        return cancelled("" if call.cancel.cancelled else "the runtime was closed")
+        note = "" if call.cancel.cancelled else "the runtime was closed"
+        return interrupted(call._attempt, note)
     except KeyboardInterrupt:
         future.cancel()
         raise
@@ -165,13 +206,16 @@ async def run_async_tool(
     try:
         return task.result()
     except asyncio.CancelledError as error:
-        return raised(error)
+        return raised(error, call)
 
 
 async def _enter_async(call: SealedCall) -> ExecutorOutcome | KeyboardInterrupt:
     import asyncio
 
-    executor: Any = call._attempt.entry.executor
+    attempt = call._attempt
+    executor: Any = attempt.entry.executor
+    if not attempt.enter():
+        return interrupted(attempt)
     try:
         return await executor.execute(call)  # type: ignore[no-any-return]
     except KeyboardInterrupt as interrupt:
@@ -179,7 +223,7 @@ async def _enter_async(call: SealedCall) -> ExecutorOutcome | KeyboardInterrupt:
     except asyncio.CancelledError:
         raise
     except BaseException as error:
-        return raised(error)
+        return raised(error, call)
 
 
 async def _end(task: Any) -> bool:
@@ -197,6 +241,11 @@ def _late(limit: float, note: str) -> StructuredFailure:
     return failure("timeout", text, limit_s=limit)
 
 
-def cancelled(note: str = "") -> ExecutorOutcome:
-    """Make the outcome of a call that its caller cancelled."""
+def interrupted(attempt: Attempt, note: str = "") -> ExecutorOutcome:
+    """Make the outcome of a call that was ended from outside, by what ended it first."""
+    if attempt.expired:
+        return failed(_late(attempt.limits.timeout_s or 0, "its cleaning up was cut short"))
+    if not attempt.entered:
+        text = f"ended before it started{'; ' if note else ''}{note}"
+        return failed(failure("cancelled", text, started=False), started=False)
     return failed(failure("cancelled", f"ended by the caller; {note}" if note else None))

@@ -16,8 +16,18 @@ T = TypeVar("T")
 
 # Wide enough that calls nested in calls do not starve one another.
 POOL_SIZE = 64
+# How long a thread that is late, and was told so, is watched for its end.
+SETTLE_S = 0.1
 # How long closing waits for the loop, and for the threads of the pool.
 JOIN_S = 3.0
+
+
+class Late(Exception):
+    """Work that did not end within its time; ``running`` says whether its thread goes on."""
+
+    def __init__(self, *, running: bool) -> None:
+        super().__init__("late")
+        self.running = running
 
 
 class Threads:
@@ -67,14 +77,19 @@ class Threads:
                 self._loop_thread.start()
             return self._loop
 
-    def run_limited(self, work: Callable[[], T], limit_s: float) -> T | None:
+    def run_limited(self, work: Callable[[], T], limit_s: float, *, stop: Callable[[], None]) -> T:
         """Run ``work`` in a thread of its own and wait at most ``limit_s`` for it.
 
+        Args:
+            work: What to run.
+            limit_s: In seconds.
+            stop: Called when the time is up; ends what it can, and waits for that.
+
         Returns:
-            What it returned, or ``None`` when the time was up; the thread then goes on,
-            abandoned, since Python cannot end it.
+            What it returned in time.
 
         Raises:
+            Late: The time was up. A thread that goes on is abandoned: Python cannot end it.
             BaseException: What ``work`` raised.
         """
         from concurrent.futures import Future, wait
@@ -86,10 +101,14 @@ class Threads:
         thread.start()
         try:
             wait({future}, limit_s)
+            if not future.done():
+                stop()
+                wait({future}, SETTLE_S)
+                raise Late(running=not future.done())
         finally:
             if not future.done():
                 self.abandon(thread)
-        return future.result() if future.done() else None
+        return future.result()
 
     def abandon(self, thread: threading.Thread) -> None:
         """Note a thread that could not be ended."""
