@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holon_core.records.evidence import EvidenceHead, EvidenceRecord
     from holon_core.records.failure import StructuredFailure, failure
     from holon_core.records.finding import Finding
-    from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
+    from holon_core.records.lane import CapabilityLane, GateCall, LaneExecutor, SkillSource
     from holon_core.records.operation import Operation
     from holon_core.records.outcome import (
         ExecutorFailure,
@@ -76,6 +76,7 @@ _HOMES = {
     "ExecutorOutcome": "records.outcome",
     "ExecutorStatus": "records.outcome",
     "Finding": "records.finding",
+    "GateCall": "records.lane",
     "HolonError": "errors",
     "JsonLinesSink": "sinks.jsonl",
     "JsonRefused": "errors",
@@ -139,6 +140,7 @@ __all__ = [
     "ExecutorOutcome",
     "ExecutorStatus",
     "Finding",
+    "GateCall",
     "HolonError",
     "JsonLinesSink",
     "JsonRefused",

@@ -331,7 +331,7 @@ def test_a_preview_that_fails_is_a_note_and_the_call_is_held(open_runtime, write
 
 
 def test_an_interrupt_while_a_preview_is_made_reaches_the_caller(open_runtime, write):
-    """Nothing was held or recorded then."""
+    """Nothing was held then."""
 
     class Executor:
         execute = staticmethod(lambda call: None)

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import time
+from itertools import islice
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve
 
+from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import JsonRefused, StoreError
 from holon_core.guard import execute, idempotency
 from holon_core.guard.attempt import Attempt, Refusal
 from holon_core.guard.closing import close
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.holding import hold, make_preview
+from holon_core.guard.names import MAX_TOOL_ID, required_text
 from holon_core.guard.results import (
-    check_fits,
     common_fields,
+    foreign_failure,
     record_refusal,
     refs,
     refusal_draft,
@@ -29,8 +32,9 @@ from holon_core.guard.results import (
     unrecorded,
 )
 from holon_core.guard.sealed import SealedCall, mint
-from holon_core.guard.spending import reason_without_spending, spend
-from holon_core.plugins.faults import told
+from holon_core.guard.secrets import of_slot
+from holon_core.guard.spending import denial, reason_without_spending, spend
+from holon_core.plugins.faults import kind_of, told
 from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
@@ -53,6 +57,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+# How many lacks a gate may name; it may be a generator without an end.
+MAX_LACKS = 100
 
 
 class _NeedsPreview(Exception):
@@ -81,10 +87,14 @@ def prepare(guard: Guard, attempt: Attempt, *, wait: bool = True) -> SealedCall 
         resolve(guard, attempt)
         scope(guard, attempt)
         check_arguments(attempt)
-        if not attempt.entry.gateless or attempt.entry.tool.lane in guard.gates:
+        gated = attempt.entry.tool.lane in guard.gates
+        if gated or not attempt.entry.gateless:
             for problem in gates(guard, attempt):
                 raise Refusal(problem)
         decide(guard, attempt)
+        if gated or guard.policy.needs_thread:
+            # Code of others has run: what is fingerprinted is what runs, whatever it held.
+            attempt.arguments = parse(attempt.canonical)  # type: ignore[assignment]
         return _admit(guard, attempt, wait=wait)
     except Refusal as refusal:
         return _refuse(guard, attempt, refusal.failure, wait=wait)
@@ -111,8 +121,8 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     attempt.revision = guard.revision
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None:
-        check_fits(attempt.tool_id, "a tool id", 400)
-        raise Refusal(_absent(attempt))
+        required_text(attempt.tool_id, "a tool id", MAX_TOOL_ID)
+        raise Refusal(_absent(guard, attempt))
     attempt.entry = entry
     attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
@@ -121,9 +131,9 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
             raise Refusal(failure("definition_changed", pinned=pin, found=entry.tool.digest))
 
 
-def _absent(attempt: Attempt) -> StructuredFailure:
+def _absent(guard: Guard, attempt: Attempt) -> StructuredFailure:
     if attempt.mode != "release":
-        return failure("unknown_tool")
+        return unknown_tool(guard.catalogue, attempt.tool_id)
     text = (
         f"{attempt.tool_id} is not registered in this process; the call is still held, and a "
         "process of the application that registers it can release it"
@@ -186,23 +196,39 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
     for slot in tool.secret_slots:
         problem = guard.secrets.check(slot.ref)
         if problem is not None:
-            yield problem
+            # What a provider advises is its own text.
+            yield of_slot(foreign_failure(guard, problem) or problem, slot)
     for gate in guard.gates.get(tool.lane, ()):
-        yield from _answers(gate, attempt)
+        yield from _answers(guard, gate, attempt)
 
 
-def _answers(gate: Gate, attempt: Attempt) -> Iterator[StructuredFailure]:
+def _answers(guard: Guard, gate: Gate, attempt: Attempt) -> list[StructuredFailure]:
     """Ask a gate of a lane; one that raises or answers garbage blocks the call."""
-    lane = attempt.entry.tool.lane
+    from holon_core.records.lane import GateCall
+
+    tool = attempt.entry.tool
+    seen = GateCall(
+        tool=tool,
+        caller=attempt.caller,
+        # Its own: what a gate changes in them changes nothing that runs.
+        arguments=parse(attempt.canonical),  # type: ignore[arg-type]
+        posture=attempt.posture,
+        workspace=attempt.workspace,
+    )
     try:
-        for problem in gate(attempt):
-            if type(problem) is not StructuredFailure:
-                raise TypeError(f"it answered {type(problem).__name__}")
-            yield problem
-    except (KeyboardInterrupt, GeneratorExit):
+        return [_lack(guard, said) for said in islice(gate(seen), MAX_LACKS)]
+    except KeyboardInterrupt:
         raise
     except BaseException as error:
-        yield failure("lane_protocol", f"a gate of the lane {lane} failed: {told(error)}")
+        text = f"a gate of the lane {tool.lane} failed: {told(error)}"
+        return [failure("lane_protocol", text)]
+
+
+def _lack(guard: Guard, said: object) -> StructuredFailure:
+    lack = foreign_failure(guard, said) if type(said) is StructuredFailure else None
+    if lack is None:
+        raise TypeError(f"it answered {kind_of(said)}, or a failure of no kind")
+    return lack
 
 
 def decide(guard: Guard, attempt: Attempt) -> None:
@@ -228,9 +254,8 @@ def decide(guard: Guard, attempt: Attempt) -> None:
     )
     attempt.verdict = verdict
     if verdict.decision is Decision.DENY:
-        raise Refusal(
-            failure(verdict.code or "policy_denied", verdict.reason or None, rule=verdict.rule)
-        )
+        reason = guard.recorder.foreign_text(verdict.reason)
+        raise Refusal(failure(verdict.code or "policy_denied", reason or None, rule=verdict.rule))
 
 
 def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolResult:
@@ -343,7 +368,7 @@ def _find_approval(
 ) -> ApprovalRecord | StructuredFailure | None:
     """Consume what covers a call; an edit is always held, a request uses nothing up."""
     if attempt.mode == "edit":
-        return failure("approval_required")
+        return denial(tables, attempt, now) or failure("approval_required")
     if attempt.mode == "request":
         asks = attempt.verdict.decision is Decision.ASK
         return reason_without_spending(tables, attempt, now) if asks else None
@@ -431,7 +456,11 @@ def finish(
 
 def request(guard: Guard, attempt: Attempt) -> ToolResult:
     """Make, or find, the pending approval of a payload; nothing is held and nothing runs."""
-    answer = prepare(guard, attempt)
+    try:
+        answer = prepare(guard, attempt)
+    except BaseException as error:
+        end_interrupted(guard, attempt, error)
+        raise
     assert isinstance(answer, ToolResult)
     return answer
 
@@ -443,9 +472,9 @@ def call(guard: Guard, attempt: Attempt) -> ToolResult:
         if isinstance(ready, ToolResult):
             return ready
         return finish(guard, ready, execute.run(guard, ready))
-    except BaseException:
-        # A KeyboardInterrupt may come at any line; a call that was accepted is still closed.
-        _close_cancelled(guard, attempt)
+    except BaseException as error:
+        # A KeyboardInterrupt may come at any line; the record still tells how the call ended.
+        end_interrupted(guard, attempt, error)
         raise
 
 
@@ -457,20 +486,50 @@ async def acall(guard: Guard, attempt: Attempt) -> ToolResult:
             return ready
         outcome = await _execute(guard, ready)
         return await _off_loop(guard, lambda wait: finish(guard, ready, outcome, wait=wait))
-    except GeneratorExit:
+    except GeneratorExit as error:
         # The loop is gone, so nothing can be awaited any more.
-        _close_cancelled(guard, attempt)
+        end_interrupted(guard, attempt, error)
         raise
-    except BaseException:
-        await _off_loop(guard, lambda wait: _close_cancelled(guard, attempt, wait=wait))
+    except BaseException as error:
+        ended = error
+        await _off_loop(guard, lambda wait: end_interrupted(guard, attempt, ended, wait=wait))
         raise
 
 
-def _close_cancelled(guard: Guard, attempt: Attempt, *, wait: bool = True) -> None:
-    """Close an attempt that an exception ended; one that was never accepted has nothing open."""
+def end_interrupted(
+    guard: Guard, attempt: Attempt, error: BaseException, *, wait: bool = True
+) -> None:
+    """Record how an attempt ended that something like an interrupt went through.
+
+    Args:
+        guard: The parts.
+        attempt: At any step; whatever runs for it is ended.
+        error: What went through. An ``Exception`` of an attempt that was not accepted is the
+            caller's mistake or a fault, and no end of a call.
+        wait: As for ``prepare``.
+    """
     attempt.cancel.cancel()
+    attempt.close()
     if attempt.accepted:
-        finish(guard, mint(attempt, guard.services), execute.cancelled(), wait=wait)
+        outcome = execute.interrupted(attempt)
+        ended = finish(guard, mint(attempt, guard.services), outcome, wait=wait)
+        if ended.failure is None or ended.failure.code != "evidence_not_closed":
+            return
+    if not isinstance(error, Exception) and not _recorded(guard, attempt):
+        text = f"ended by {kind_of(error)} before it started"
+        record_refusal(guard, attempt, failure("cancelled", text, started=False), wait=wait)
+
+
+def _recorded(guard: Guard, attempt: Attempt) -> bool:
+    """Tell whether a record of an attempt is there, and not only was about to be."""
+    if not attempt.seqs:
+        return False
+    last = attempt.seqs[-1]
+    try:
+        rows = guard.store.read(lambda t: t.records(attempt.chain, after=last - 1, limit=1))
+    except StoreError:
+        return True
+    return any(row.seq == last and row.call == attempt.call_id for row in rows)
 
 
 async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holon_core.errors import StoreError
+from attrs import evolve
+
+from holon_core.errors import StoreError, StructuredFailureKind
 from holon_core.guard import call as guarded
 from holon_core.guard import idempotency
 from holon_core.guard.attempt import Refusal
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
-    from holon_core.records.failure import StructuredFailure
+    from holon_core.records.failure import BlockingReason, StructuredFailure
+
+
+CALL_IT = "make the call, which is then held for a person to approve"
 
 
 def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
@@ -42,6 +47,9 @@ def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
         return record_refusal(guard, attempt, refusal.failure, wait=True)
     except StoreError as error:
         return unrecorded(attempt, error)
+    except BaseException as error:
+        guarded.end_interrupted(guard, attempt, error)
+        raise
 
 
 def _rehearsed(guard: Guard, attempt: Attempt) -> ToolResult:
@@ -59,10 +67,18 @@ def _rehearsed(guard: Guard, attempt: Attempt) -> ToolResult:
     return ToolResult(
         status=Status.COMPLETED,
         output=guard.redactor.value(dict(shown)),
-        blocking_reasons=tuple(blocking_of(problem) for problem in problems),
+        blocking_reasons=tuple(map(_reason, problems)),
         evidence_refs=refs(attempt),
         call_id=attempt.call_id,
     )
+
+
+def _reason(problem: StructuredFailure) -> BlockingReason:
+    """Say what would lift a block: of what a dry run shows nothing is held yet."""
+    reason = blocking_of(problem)
+    if problem.kind is not StructuredFailureKind.APPROVAL_REQUIRED:
+        return reason
+    return evolve(reason, next_action=CALL_IT)
 
 
 def _may_rehearse(guard: Guard, attempt: Attempt) -> None:
@@ -78,7 +94,8 @@ def _may_rehearse(guard: Guard, attempt: Attempt) -> None:
     if verdict.decision is Decision.DENY and any(
         v.decision is Decision.DENY and not v.rule.startswith("default:") for v in verdict.trail
     ):
-        raise Refusal(failure("policy_denied", verdict.reason or None, rule=verdict.rule))
+        reason = guard.recorder.foreign_text(verdict.reason)
+        raise Refusal(failure("policy_denied", reason or None, rule=verdict.rule))
 
 
 def explain(guard: Guard, attempt: Attempt) -> Explanation:
@@ -146,7 +163,7 @@ def _verdicts(guard: Guard, attempt: Attempt) -> list[tuple[str, StructuredFailu
 
 
 def _blocked(name: str, problem: StructuredFailure) -> ExplainStep:
-    text = f"{problem.code}: {problem.message}; {problem.next_action}"
+    text = f"{problem.code}: {problem.message}; {_reason(problem).next_action}"
     return ExplainStep(step=name, verdict="block", detail=text)
 
 

@@ -7,9 +7,26 @@ from typing import Any, Protocol
 
 from attrs import field, frozen
 
+from holon_core.records.caller import CallerContext
 from holon_core.records.skill import SkillSourceDescriptor
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Posture
+from holon_core.records.workspace import Workspace
+
+
+@frozen(kw_only=True)
+class GateCall:
+    """A call as a gate of its lane sees it.
+
+    ``arguments`` are a copy of the gate's own, normalised and valid; a discovery asks with none.
+    ``workspace`` is ``None`` outside of one.
+    """
+
+    tool: RuntimeToolDescriptor
+    caller: CallerContext
+    arguments: dict[str, Any] = field(repr=False)
+    posture: Posture
+    workspace: Workspace | None = None
 
 
 @frozen(kw_only=True)
@@ -17,9 +34,9 @@ class CapabilityLane:
     """A kind of capability and the rules that hold for all of it.
 
     ``postures`` are those that its tools may run under. ``needs_filesystem`` keeps it out of a
-    runtime in memory. Each of ``gates`` gets the attempt of a call and yields the
-    ``StructuredFailure`` of everything that blocks it; it runs on every call, so it is quick
-    and starts nothing.
+    runtime in memory. Each of ``gates`` gets a ``GateCall`` and yields the
+    ``StructuredFailure`` of everything that blocks it, 100 at most; it runs on every call, so
+    it is quick and starts nothing.
     """
 
     kind: str
