@@ -31,7 +31,7 @@ class Clean:
         self.folder = folder
         self.wheels = folder / "wheels"
         self.bin = folder / "env" / "bin"
-        for name in ("holon_core", "holon_cli"):
+        for name in ("holon_core", "holon_builtin_workspace", "holon_cli"):
             self.build(ROOT / name)
         venv.create(folder / "env", with_pip=True)
         self.install("holon-core[testing]", "holon-cli", *TOOLS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 from holon_core import (
@@ -47,6 +48,10 @@ DATABASE = {
 }
 
 
+# Stands for all queries where the signal is made.
+PROBE = Query(name="probe", sql="", digest="", description="")
+
+
 def tool_of(query: Query) -> RuntimeToolDescriptor:
     """Describe a query as a tool; another text of its file is another definition."""
     properties = {parameter.name: parameter.schema() for parameter in query.parameters}
@@ -88,8 +93,9 @@ class Source:
         self._logger = logger
 
     def signal(self) -> str:
-        """Return what changes when a file does."""
-        return f"{VERSION} {self._folder.signal()}"
+        """Return what changes when a file does, or what this module makes of files."""
+        made = repr(tool_of(PROBE).definition())
+        return sha256(f"{made} {self._folder.signal()}".encode()).hexdigest()
 
     def read(self) -> Iterator[RuntimeToolDescriptor]:
         """Return the definitions; a file that is no query is logged and left out."""
