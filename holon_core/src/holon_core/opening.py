@@ -292,7 +292,7 @@ def _assemble(
     return Parts(
         guard=guard,
         approvals=Approvals(guard, call),
-        evidence=Evidence(store, recorder, root=root),
+        evidence=Evidence(store, recorder, root=root, sinks=pump.state),
         tools=Tools(
             guard.catalogue,
             store=store,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holon_core.catalogue import pins
-from holon_core.errors import Misuse, Refused
-from holon_core.records.failure import failure
+from holon_core.catalogue.unknown import unknown_tool
+from holon_core.errors import Refused
+from holon_core.guard.names import MAX_TOOL_ID, optional_text, page, required_text
 from holon_core.records.listing import Listing
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class Tools:
         Raises:
             Misuse: ``limit`` is out of bounds.
         """
-        if not 0 < limit <= 1000:
-            raise Misuse("limit is 1 to 1000")
+        page(after, limit)
         return Listing(entry.tool for entry in self._catalogue.page(after=after, limit=limit))
 
     def read(self, tool_id: str) -> RuntimeToolDescriptor:
@@ -72,9 +72,9 @@ class Tools:
         Raises:
             Refused: ``unknown_tool``.
         """
-        entry = self._catalogue.get(tool_id)
+        entry = self._catalogue.get(required_text(tool_id, "a tool id", MAX_TOOL_ID))
         if entry is None:
-            raise Refused(failure("unknown_tool", f"no tool {tool_id}"))
+            raise Refused(unknown_tool(self._catalogue, tool_id))
         return entry.tool
 
     def pin(self, tool_id: str, *, by: str, reason: str) -> pins.Pin:
@@ -99,8 +99,9 @@ class Tools:
         """Take a pin away.
 
         Raises:
-            Refused: ``conflict``: the tool is not pinned.
+            Refused: ``not_pinned``.
         """
+        required_text(tool_id, "a tool id", MAX_TOOL_ID)
         self._pins.remove(tool_id, by=by, reason=reason)
         self._catalogue.forget()
 
@@ -123,6 +124,7 @@ class Tools:
             Refused: ``unknown_tool``.
         """
         tool = self.read(tool_id)
+        optional_text(since, "since")
         wanted = since or self._catalogue.pin_of(tool_id)
         if wanted == tool.digest:
             return ()
@@ -144,6 +146,7 @@ class Tools:
 
     def findings(self, tool_id: str) -> tuple[Finding, ...]:
         """Return what registration had to say about a tool, one that it kept out included."""
+        required_text(tool_id, "a tool id", MAX_TOOL_ID)
         if tool_id in self._findings:
             return self._findings[tool_id]
         stored = self._registry.stored_source(tool_id.partition("/")[0])

@@ -94,7 +94,7 @@ def test_what_is_not_there_can_not_be_pinned_or_unpinned(open_runtime, acme) -> 
             rt.tools.pin("acme/a", by=by, reason=reason)
 
     codes = (unknown.value.failure.code, unpinned.value.failure.code)
-    assert codes == ("unknown_tool", "conflict")
+    assert codes == ("unknown_tool", "not_pinned")
 
 
 def test_a_pin_holds_for_every_process(open_runtime, acme, tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_a_chain_without_records_can_be_exported(store, tmp_path):
     """The file says so, and verifies."""
     path = tmp_path / "empty.jsonl"
 
-    evidence_of(store).export(path, workspace="nothing")
+    evidence_of(store).export(path, workspace=None)
 
     assert verdicts(tmp_path, [path.read_bytes()]) == [("good", True)]
     assert verify_bundle(path).records == 0
@@ -266,12 +266,12 @@ def test_a_chain_without_records_can_be_exported(store, tmp_path):
 def test_a_file_that_is_there_is_kept_unless_asked(store, tmp_path):
     """An export never costs another file by mistake."""
     path = tmp_path / "bundle.jsonl"
-    evidence_of(store).export(path, workspace="nothing")
+    evidence_of(store).export(path, workspace=None)
     before = path.read_bytes()
 
     with pytest.raises(Refused) as caught:
         evidence_of(store).export(path, workspace="ws")
-    assert caught.value.failure.code == "arguments_invalid"
+    assert caught.value.failure.code == "file_exists"
     assert path.read_bytes() == before
 
     evidence_of(store).export(path, workspace="ws", replace=True)

@@ -87,7 +87,9 @@ def test_a_listing_is_bounded(store, page):
 
 def test_the_head_of_a_chain_without_records_is_its_beginning(store):
     """It can be kept like any other."""
-    assert evidence_of(store).head("ws") == EvidenceHead(chain="ws", seq=0, hash=genesis("ws"))
+    beginning = EvidenceHead(chain="_runtime", seq=0, hash=genesis("_runtime"))
+
+    assert evidence_of(store).head(None) == beginning
     assert evidence_of(store).heads() == ()
 
 
@@ -172,7 +174,7 @@ def test_payloads_can_be_erased_by_age(store):
     evidence = evidence_of(store)
 
     assert evidence.erase("ws", **SAID, before_unix_seconds=200) == 1
-    assert evidence.erase("empty", **SAID, before_unix_seconds=200) == 0
+    assert evidence.erase(None, **SAID, before_unix_seconds=200) == 0
 
     payloads = [r.payload for r in evidence.list(workspace="ws")]
     assert payloads == [None, {"at": 200}, {"at": 300}, None]

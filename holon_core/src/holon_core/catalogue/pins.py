@@ -11,7 +11,8 @@ from attrs import frozen
 
 from holon_core.catalogue.catalogue import MAX_PINS, PINS, TOOLS
 from holon_core.catalogue.codec import descriptor_from
-from holon_core.errors import Misuse, Refused
+from holon_core.errors import Refused
+from holon_core.guard.names import required_name, required_text
 from holon_core.records.failure import failure
 from holon_core.store.rows import decodes
 from holon_core.wire.difference import Pair, differing, shown_change
@@ -88,7 +89,7 @@ class Pins:
 
         def work(tables: Tables) -> None:
             if not tables.remove_document(PINS, tool_id, at=int(self._clock.now())):
-                raise Refused(failure("conflict", f"{tool_id} is not pinned"))
+                raise Refused(failure("not_pinned", f"{tool_id} is not pinned"))
             tables.bump_revision()
             self._record(tables, "unpinned", _fields(tool_id, {"by": by, "reason": reason}))
 
@@ -139,9 +140,8 @@ def changes(before: RuntimeToolDescriptor, after: RuntimeToolDescriptor) -> tupl
 
 
 def _check_said(by: str, reason: str) -> None:
-    for what, text in (("by", by), ("reason", reason)):
-        if not isinstance(text, str) or not 0 < len(text.strip()) <= 1000:  # type: ignore[redundant-expr]
-            raise Misuse(f"{what} is a text of 1 to 1000 characters")
+    required_name(by, "by")
+    required_text(reason, "reason")
 
 
 def _fields(tool_id: str, said: dict[str, str]) -> dict[str, str]:

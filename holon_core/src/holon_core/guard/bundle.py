@@ -75,7 +75,7 @@ def write(
         outside: A folder that the file may not lie in, by whichever way its path leads there.
 
     Raises:
-        Refused: ``arguments_invalid`` where something is there, or the place cannot be written.
+        Refused: ``file_exists``; ``arguments_invalid`` where the place cannot be written.
     """
     reserved = False
     new = None
@@ -92,6 +92,8 @@ def write(
         _write_new(new, lines)
         new.replace(path)
         reserved = False
+    except FileExistsError as error:
+        raise Refused(failure("file_exists", f"{path} is there already")) from error
     except (OSError, ValueError) as error:
         raise _refused(path, getattr(error, "strerror", None) or str(error)) from error
     finally:

@@ -11,10 +11,19 @@ from attrs import evolve
 from holon_core.errors import JsonRefused, Misuse, Refused
 from holon_core.guard import bundle, verify
 from holon_core.guard.evidence import RUNTIME_CHAIN
-from holon_core.guard.results import check_fits
+from holon_core.guard.names import (
+    MAX_NAME,
+    MAX_TOOL_ID,
+    required_name,
+    required_text,
+    usable_path,
+    whole,
+)
+from holon_core.guard.workspaces import COLLECTION as WORKSPACES
 from holon_core.ids import new_id
 from holon_core.records.evidence import EvidenceHead, EvidenceRecord, Verification
 from holon_core.records.failure import failure
+from holon_core.records.listing import Listing
 from holon_core.store.evidence_tables import genesis
 from holon_core.visible import escape_controls
 from holon_core.wire.strict_json import parse
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
 
     from holon_core.guard.evidence import Recorder
     from holon_core.guard.services import Progress
+    from holon_core.records.sink import SinkState
     from holon_core.store.evidence_tables import Row
     from holon_core.store.protocol import Store, Tables
     from holon_core.wire.json_types import JsonValue
@@ -42,8 +52,16 @@ class Evidence:
     ``workspace`` is a workspace's id everywhere; ``None`` means calls without a workspace.
     """
 
-    def __init__(self, store: Store, recorder: Recorder, *, root: Path | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        recorder: Recorder,
+        *,
+        root: Path | None = None,
+        sinks: Callable[[], tuple[SinkState, ...]] = tuple,
+    ) -> None:
         self._store = store
+        self._sinks = sinks
         self._recorder = recorder
         self._root = root
 
@@ -59,10 +77,11 @@ class Evidence:
             newest: Newest first.
 
         Raises:
+            Refused: ``wrong_workspace``: there is no such workspace, nor a chain of one.
             Misuse: ``after`` or ``limit`` is out of bounds.
         """
         _check_page(after, limit)
-        chain = chain_of(workspace)
+        chain = self._chain(workspace)
 
         def rows(tables: Tables) -> list[Row]:
             if newest:
@@ -91,12 +110,17 @@ class Evidence:
 
     def read(self, call_id: str) -> tuple[EvidenceRecord, ...]:
         """Return the records of one call in order; none where the call is unknown."""
+        required_text(call_id, "a call id", MAX_NAME)
         self._index_calls()
         return tuple(map(to_record, self._store.read(lambda tables: tables.records_of(call_id))))
 
     def head(self, workspace: str | None) -> EvidenceHead:
-        """Return where a chain ends; position 0 where it has no record yet."""
-        chain = chain_of(workspace)
+        """Return where a chain ends; position 0 where it has no record yet.
+
+        Raises:
+            Refused: ``wrong_workspace``: there is no such workspace, nor a chain of one.
+        """
+        chain = self._chain(workspace)
         end = self._store.read(lambda tables: tables.head(chain))
         seq, last = (0, genesis(chain)) if end is None else end
         return EvidenceHead(chain=chain, seq=seq, hash=last)
@@ -105,6 +129,10 @@ class Evidence:
         """Return where each chain ends, by chain."""
         ends = self._store.read(lambda tables: tables.heads())
         return tuple(EvidenceHead(chain=chain, seq=seq, hash=last) for chain, seq, last in ends)
+
+    def sinks(self) -> tuple[SinkState, ...]:
+        """Return how far each sink has come and what it last failed with, required ones first."""
+        return Listing(self._sinks())
 
     def verify(
         self,
@@ -122,8 +150,18 @@ class Evidence:
 
         Returns:
             Whether the chain fits itself and the head, and the first position that does not.
+
+        Raises:
+            Refused: ``wrong_workspace``: there is no such workspace, nor a chain of one, nor is
+                the kept head of it.
+            Misuse: The head is no ``EvidenceHead``.
         """
-        return verify.verify_chain(self._store, chain_of(workspace), head=head, progress=progress)
+        if head is not None and not isinstance(head, EvidenceHead):
+            raise Misuse("head is an EvidenceHead; of a printed one make EvidenceHead(**values)")
+        kept = head is not None and head.chain == workspace
+        # A kept head proves that the chain was there, whatever is left of it.
+        chain = chain_of(workspace) if kept else self._chain(workspace)
+        return verify.verify_chain(self._store, chain, head=head, progress=progress)
 
     def erase(
         self,
@@ -152,15 +190,15 @@ class Evidence:
         Raises:
             Misuse: Neither or both of time and call are given, or ``by`` or ``reason`` is empty.
         """
-        for what, text, most in (("by", by, 200), ("reason", reason, MAX_REASON)):
-            if not isinstance(text, str) or not text.strip():  # type: ignore[redundant-expr]
-                raise Misuse(f"{what} is a text that is not empty")
-            check_fits(text, what, most)
-        chain, said = chain_of(workspace), {"by": by, "reason": reason}
-        if call_id is not None and before_unix_seconds is None:
-            return self._erase_call(chain, call_id, said)
-        if before_unix_seconds is None or call_id is not None:
+        required_name(by, "by")
+        required_text(reason, "reason", MAX_REASON)
+        if (before_unix_seconds is None) == (call_id is None):
             raise Misuse("erase by before_unix_seconds or by call_id: give exactly one")
+        chain, said = self._chain(workspace), {"by": by, "reason": reason}
+        if call_id is not None:
+            return self._erase_call(chain, required_text(call_id, "a call id", MAX_NAME), said)
+        assert before_unix_seconds is not None, "one of the two is given"
+        whole(before_unix_seconds, "before_unix_seconds", least=0, most=_END)
         return self._erase_before(chain, before_unix_seconds, said)
 
     def export(
@@ -179,8 +217,8 @@ class Evidence:
 
         Raises:
             Misuse: ``after`` is negative.
-            Refused: ``arguments_invalid`` where the file is there or cannot be written, lies in
-                the storage root, or the chain has no position ``after``.
+            Refused: ``file_exists``; ``arguments_invalid`` where the file cannot be written, lies
+                in the storage root, or the chain has no position ``after``; ``wrong_workspace``.
 
         Source: docs/evidence.md, "Bundles".
         """
@@ -188,7 +226,7 @@ class Evidence:
         head = self.head(workspace)
         previous = self._hash_at(head.chain, after)
         lines = self._lines(head, after, previous)
-        bundle.write(Path(path), lines, replace=replace, outside=self._root)
+        bundle.write(Path(usable_path(path, "path")), lines, replace=replace, outside=self._root)
         return head
 
     def _lines(
@@ -209,6 +247,24 @@ class Evidence:
         if not rows:
             raise Refused(failure("arguments_invalid", f"chain {chain} has no record {seq}"))
         return rows[0].hash
+
+    def _chain(self, workspace: str | None) -> str:
+        """Return the chain of a workspace that there is, or was: a mistyped one has none."""
+        chain = chain_of(workspace)
+        if workspace is None:
+            return chain
+        required_text(workspace, "workspace", MAX_TOOL_ID)
+
+        def known(tables: Tables) -> bool:
+            return (
+                tables.head(chain) is not None
+                or tables.document(WORKSPACES, chain) is not None
+                or bool(tables.records(chain, after=0, limit=1))
+            )
+
+        if not self._store.read(known):
+            raise Refused(failure("wrong_workspace", f"no workspace {_printable(chain)}"))
+        return chain
 
     def _index_calls(self) -> None:
         def stale(tables: Tables) -> list[tuple[str, int]]:
@@ -314,6 +370,6 @@ def _printable(text: Any) -> str:
     return str(text).encode(errors="backslashreplace").decode()
 
 
-def _check_page(after: int, limit: int) -> None:
-    if after < 0 or not 1 <= limit <= MAX_LIMIT:
-        raise Misuse(f"after is 0 or more and limit 1 to {MAX_LIMIT}, not {after} and {limit}")
+def _check_page(after: object, limit: object) -> None:
+    whole(after, "after", least=0, most=_END)
+    whole(limit, "limit", least=1, most=MAX_LIMIT)

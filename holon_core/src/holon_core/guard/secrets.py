@@ -7,18 +7,27 @@ import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from holon_core.guard.secret_forms import unusable
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.finding import Finding
 from holon_core.records.secret import SecretProvider, SecretValue
 from holon_core.records.words import Severity
+from holon_core.visible import escape_controls
+
+if TYPE_CHECKING:
+    from holon_core.records.tool import SecretSlot
 
 MAX_FILE_BYTES = 64 * 1024
+MAX_ADVICE = 500
 RESERVED = frozenset({"env", "file", "keyring", "secret"})
 
 _SCHEME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _REFERENCE = re.compile(rf"({_SCHEME.pattern}):([^\x00-\x1f\x7f]{{1,1024}})")
+_FORM = "a reference is written scheme:rest, e.g. env:NAME"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -129,6 +138,20 @@ class KeyringSecrets:
         return f"store it with: keyring set {service} {user}"
 
 
+def reference_problem(ref: str) -> str | None:
+    """Say what is wrong with how a reference is written.
+
+    It is never repeated: what stands there by mistake may be the secret itself.
+    """
+    return None if _REFERENCE.fullmatch(ref) else _FORM
+
+
+def of_slot(problem: StructuredFailure, slot: SecretSlot) -> StructuredFailure:
+    """Name the slot whose reference has no value."""
+    details = {**problem.details, "slot": slot.name}
+    return evolve(problem, message=f"the secret {slot.name}: {problem.message}", details=details)
+
+
 def builtin_providers(folder: Path | None) -> tuple[SecretProvider, ...]:
     """Return the providers of the core.
 
@@ -213,7 +236,7 @@ class SecretResolver:
         # A malformed reference, or one of an unknown scheme, may be a value put there by
         # mistake: it is never repeated.
         if parts is None:
-            return _unresolved("a reference is written scheme:rest, e.g. env:NAME")
+            return _unresolved(_FORM)
         provider = self._providers.get(parts[1])
         if provider is None:
             known = ", ".join(sorted(self._providers))
@@ -274,7 +297,7 @@ def _advice(provider: SecretProvider, rest: str) -> str | None:
         raise
     except BaseException:
         return None
-    return text if isinstance(text, str) else None
+    return escape_controls(str.__str__(text)[:MAX_ADVICE]) if isinstance(text, str) else None
 
 
 def _unresolved(

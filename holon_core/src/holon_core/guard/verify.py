@@ -8,8 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from holon_core.errors import JsonRefused
+from holon_core.errors import JsonRefused, Misuse
 from holon_core.guard import bundle
+from holon_core.guard.names import usable_path
 from holon_core.guard.services import Progress
 from holon_core.records.evidence import EvidenceHead, Verification
 from holon_core.store.evidence_tables import Row, genesis, link
@@ -157,13 +158,16 @@ def verify_bundle(path: Path | str, *, head: EvidenceHead | None = None) -> Veri
 
     Raises:
         Refused: ``path_not_found`` where the file cannot be read.
+        Misuse: It is no path, or the head no ``EvidenceHead``.
 
     Source: docs/evidence.md, "Bundles".
     """
+    if head is not None and not isinstance(head, EvidenceHead):  # type: ignore[redundant-expr]
+        raise Misuse("head is an EvidenceHead; of a printed one make EvidenceHead(**values)")
     walk = Walk("", kept=head)
     broken = None
     try:
-        lines = bundle.read(Path(path))
+        lines = bundle.read(Path(usable_path(path, "path")))
         walk = _begin(lines, head)
         _follow(walk, lines)
     except bundle.BrokenLine as error:
@@ -253,6 +257,8 @@ def _outcome(walk: Walk, broken: Broken | None) -> Verification:
     bad = None if broken is None else broken.seq
     if broken is not None:
         text = f"not consistent: {broken.message}"
+    elif walk.kept is None and walk.seq == 0:
+        text = "nothing recorded yet"
     elif walk.kept is None:
         text = "consistent; only a head kept elsewhere can show that nothing was rewritten"
     elif walk.matched:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from holon_core.errors import HolonError, RuntimeNotOpen, StoreError
 from holon_core.store.approval_tables import ApprovalTables
 from holon_core.store.document_tables import DocumentTables
 from holon_core.store.evidence_tables import EvidenceTables
@@ -15,6 +16,18 @@ T = TypeVar("T")
 
 class Tables(EvidenceTables, ApprovalTables, DocumentTables):
     """All statements of the store, bound to one connection."""
+
+
+class StoreClosed(StoreError, RuntimeNotOpen):
+    """The store of a runtime that was closed, or that nobody held any more."""
+
+    def __init__(self) -> None:
+        HolonError.__init__(self)
+        self.code = "store_unavailable"
+        self.message = "the runtime of it was closed, or nothing held it (a facet alone does not)"
+
+    def __str__(self) -> str:
+        return f"{self.message}; open another, and keep it"
 
 
 class StoreBusy(Exception):

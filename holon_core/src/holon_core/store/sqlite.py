@@ -12,7 +12,7 @@ from typing import TypeVar
 from holon_core.errors import Misuse, StoreError, UsedAfterFork
 from holon_core.store import filesystem, opening
 from holon_core.store.migrations import migrate
-from holon_core.store.protocol import StoreBusy, Tables
+from holon_core.store.protocol import StoreBusy, StoreClosed, Tables
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ class SqliteStore:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreError("store_unavailable", "the store is closed")
+            raise StoreClosed
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
