@@ -389,6 +389,7 @@ def test_the_choices_of_a_missing_word_are_read_in_one_line(holon):
 def test_an_export_onto_a_file_names_the_option(holon, tmp_path):
     """What to do next is an option of this command."""
     path = str(tmp_path / "bundle.jsonl")
+    holon.begin()
     holon("evidence", "export", path)
 
     again = holon("evidence", "export", path)

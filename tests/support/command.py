@@ -84,6 +84,12 @@ class Command:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 
+    def begin(self) -> None:
+        """Make the storage root, which commands that read what was recorded do not."""
+        import holon_core
+
+        holon_core.Runtime.open(self.root, discover=False).close()
+
     def argv(self, *words: str) -> list[str]:
         """Return the words that start it."""
         return [sys.executable, "-m", "holon_cli", *words]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from holon_cli.common import NO_WORKSPACE, Setup
-from holon_core.records.words import Authority
+from holon_core.errors import StoreError
+from holon_core.records.words import Authority, Effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
     from holon_core.records.caller import CallerContext
+    from holon_core.records.operation import Operation
     from holon_core.runtime import Runtime
 
 APP = "cli"
@@ -36,12 +40,59 @@ class Host:
         )
 
 
+class Wanted(Enum):
+    """What a command wants of the storage root; only one that writes makes it."""
+
+    WRITE = "write"
+    READ = "read"
+    RECORDS = "records"
+
+
+# What these read was recorded before, so that a root that is not there is a mistake.
+RECORDED = frozenset({"evidence", "execution-approval", "workspace"})
+
+
+def wanted_by(row: Operation) -> Wanted:
+    """Tell what the command of an operation wants of the storage root."""
+    if Effect.HOST_STATE_WRITE in row.effects:
+        return Wanted.WRITE
+    return Wanted.RECORDS if row.noun in RECORDED else Wanted.READ
+
+
 @contextmanager
-def opened(setup: Setup) -> Iterator[Host]:
-    """Open the runtime as the options say, and close it in the end.
+def storage_root(given: str | None, wanted: Wanted) -> Iterator[Path]:
+    """Give the storage root; to read where there is none, one that is thrown away.
 
     Raises:
-        StoreError: The store cannot be opened.
+        StoreError: What is wanted was recorded, and there is no store.
+    """
+    from holon_core.runtime import default_root
+
+    root = Path(given) if given else default_root()
+    if wanted is Wanted.WRITE or (wanted is Wanted.READ and os.path.lexists(root)):
+        yield root
+    elif wanted is Wanted.READ:
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="holon-") as scratch:
+            yield Path(scratch).resolve() / "root"
+    elif os.path.lexists(root / "holon.db"):
+        yield root
+    else:
+        text = f"there is no storage root at {root}; name one by --root or HOLON_ROOT"
+        raise StoreError("store_unavailable", text)
+
+
+@contextmanager
+def opened(setup: Setup, wanted: Wanted = Wanted.WRITE) -> Iterator[Host]:
+    """Open the runtime as the options say, and close it in the end.
+
+    Args:
+        setup: The options.
+        wanted: What the command wants of the storage root.
+
+    Raises:
+        StoreError: The store cannot be opened, or is not there.
         Rejected: ``holon.toml`` or a tool is refused.
         Misuse: The application's name is not usable.
         Refused: The workspace is not there.
@@ -51,7 +102,10 @@ def opened(setup: Setup) -> Iterator[Host]:
     actor = setup.actor or os_user()
     tools = [] if setup.tools is None else load_tools(setup.tools)
     app = setup.app or APP
-    with Runtime.open(setup.root or None, app=app, tools=tools, operator=actor) as runtime:
+    with (
+        storage_root(setup.root, wanted) as root,
+        Runtime.open(root, app=app, tools=tools, operator=actor) as runtime,
+    ):
         yield Host(runtime, caller_of(runtime, setup, actor))
 
 
@@ -72,7 +126,6 @@ def caller_of(runtime: Runtime, setup: Setup, actor: str) -> CallerContext:
 def os_user() -> str:
     """Return who the operating system says is at the prompt."""
     import getpass
-    import os
 
     try:
         return getpass.getuser()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holon_cli.common import Setup
-from holon_cli.host import APP
+from holon_cli.host import APP, Wanted, storage_root
 
 if TYPE_CHECKING:
     import click
@@ -35,7 +31,7 @@ def rows_of(noun: str, context: click.Context, words: Sequence[str]) -> tuple[Op
     from holon_core.runtime import Runtime
 
     with (
-        _root(_given(words) or Setup.of(context).root) as root,
+        storage_root(_given(words) or Setup.of(context).root, Wanted.READ) as root,
         Runtime.open(root, app=APP) as runtime,
     ):
         return tuple(row for row in runtime._parts.operations.values() if row.noun == noun)
@@ -52,16 +48,3 @@ def _given(words: Sequence[str]) -> str | None:
         elif word.startswith(f"{ROOT_OPTION}="):
             found = word.partition("=")[2]
     return found
-
-
-@contextmanager
-def _root(given: str | None) -> Iterator[Path]:
-    """Give the storage root, or one that is thrown away: a misspelt noun makes no folder."""
-    from holon_core.runtime import default_root
-
-    root = Path(given) if given else default_root()
-    if os.path.lexists(root):
-        yield root
-        return
-    with tempfile.TemporaryDirectory(prefix="holon-") as scratch:
-        yield Path(scratch).resolve() / "root"
