@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +29,20 @@ MISTAKES: dict[str, tuple[list[str], int, str]] = {
     "json list": (["tool", "call", "host.cli/add", "--args", "[1]"], 1, "arguments_invalid"),
     "list and pair": (["tool", "call", "host.cli/add", "--args", "[1]", "a=1"], 2, "object"),
     "no pair": (["tool", "call", "host.cli/add", "a"], 2, "KEY=VALUE"),
+    "pair and args": (
+        ["tool", "call", "host.cli/add", "--args", '{"a": 1, "b": 1}', "b=2"],
+        2,
+        "b: in --args",
+    ),
+    "no actor": (["tool", "list", "--actor", ""], 2, "--actor is empty"),
+    "no actor on top": (["--actor", "", "tool", "list"], 2, "--actor is empty"),
+    "blank actor": (["tool", "list", "--actor", " "], 2, "--actor is empty"),
+    "no root": (["tool", "list", "--root", ""], 2, "--root is empty"),
+    "no workspace": (["tool", "list", "--workspace", ""], 2, "--workspace is empty"),
+    "no role": (["tool", "list", "--role", ""], 2, "--role is empty"),
+    "no profile": (["tool", "list", "--profile", ""], 2, "--profile is empty"),
+    "no tools": (["tool", "list", "--tools", ""], 2, "--tools is empty"),
+    "no approver": (["serve", "--approver", ""], 2, "--approver is empty"),
     "pair twice": (["tool", "call", "host.cli/add", "a=1", "a=2"], 2, "twice"),
     "missing file": (["tool", "call", "host.cli/add", "--args", "@nope.json"], 2, "nope.json"),
     "folder as file": (["tool", "call", "host.cli/add", "--args", "@."], 2, "cannot read"),
@@ -54,7 +72,7 @@ MISTAKES: dict[str, tuple[list[str], int, str]] = {
     "workspace around root": (["workspace", "open", ".."], 2, "overlaps"),
     "tools missing": (["tool", "list", "--tools", "nope.py"], 2, "nope.py"),
     "tools no module": (["tool", "list", "--tools", "no_such_module_here"], 2, "no_such"),
-    "empty actor": (["tool", "list", "--actor", "x" * 300], 2, "principal"),
+    "empty actor": (["tool", "list", "--actor", "x" * 300], 2, "200 characters"),
     "no such guard": (["plugin", "retire", "nope", "--reason", "x"], 3, "nope"),
     "no such shell": (["completion", "tcsh"], 2, "tcsh"),
     "watch without terminal": (["approval", "watch"], 2, "terminal"),
@@ -67,6 +85,7 @@ EACH = pytest.mark.parametrize(("words", "code", "named"), MISTAKES.values(), id
 @EACH
 def test_a_mistake_ends_with_a_text_and_its_exit_code(holon, words, code, named):
     """People read on standard error what is wrong; standard output stays empty."""
+    holon.begin()
     done = holon(*words)
 
     assert done.code == code, done.err
@@ -77,8 +96,9 @@ def test_a_mistake_ends_with_a_text_and_its_exit_code(holon, words, code, named)
 
 
 @EACH
-def test_a_mistake_is_one_json_document_for_programs(inside, words, code, named):
+def test_a_mistake_is_one_json_document_for_programs(holon, inside, words, code, named):
     """Programs read the same on standard output."""
+    holon.begin()
     done = inside(*words, "--json")
 
     assert done.code == code
@@ -162,3 +182,107 @@ def test_a_locale_without_unicode_is_no_fault(holon):
 
     assert done.code == 0, done.err
     assert "\\u2603" in done.out or "☃" in done.out
+
+
+def started(holon, *words, **streams):
+    """Run the command with streams of its own, through a shell's eyes."""
+    return subprocess.run(
+        holon.argv(*words),
+        cwd=holon.folder,
+        env=holon.environment,
+        check=False,
+        timeout=60,
+        text=True,
+        **streams,
+    )
+
+
+FULL = Path("/dev/full")
+WRITING = {
+    "list": ["tool", "list"],
+    "doctor": ["doctor"],
+    "help": ["tool", "--help"],
+    "call": ["--json", "tool", "call", "host.cli/echo", "text=hi"],
+    "mistake": ["--json", "tool", "read", "host.cli/nope"],
+}
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no device that is full")
+@pytest.mark.parametrize("words", WRITING.values(), ids=WRITING)
+def test_a_full_disk_under_standard_output_is_told_in_one_line(holon, words):
+    """Neither a traceback nor a success."""
+    with FULL.open("w") as full:
+        done = started(holon, *words, stdout=full, stderr=subprocess.PIPE)
+
+    assert done.returncode == 1
+    assert "holon: cannot write standard output: No space left on device" in done.stderr
+    assert not NOISE.search(done.stderr)
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no device that is full")
+def test_a_full_disk_under_standard_error_changes_no_exit_code(holon):
+    """What cannot be said there is lost, and nothing else."""
+    with FULL.open("w") as full:
+        wrong = started(holon, "tool", "read", "host.cli/nope", stdout=subprocess.PIPE, stderr=full)
+        right = started(
+            holon,
+            *("--json", "tool", "call", "host.cli/echo", "text=hi"),
+            stdout=subprocess.PIPE,
+            stderr=full,
+        )
+
+    assert (wrong.returncode, wrong.stdout) == (3, "")
+    assert (right.returncode, json.loads(right.stdout)["output"]["text"]) == (0, "hi")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes descriptors")
+@pytest.mark.parametrize("words", WRITING.values(), ids=WRITING)
+@pytest.mark.parametrize("closed", ["1", "1 2", "0 1 2"])
+def test_streams_that_are_closed_are_no_fault(holon, closed, words):
+    """What was opened otherwise would get their numbers, and be written into."""
+    shell = 'for each in $CLOSED; do eval "exec $each>&-"; done; exec "$@"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", shell, "sh", *holon.argv(*words)],
+        cwd=holon.folder,
+        env={**holon.environment, "CLOSED": closed},
+        check=False,
+        timeout=60,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    told = "" if "2" in closed else "holon: cannot write standard output: Bad file descriptor\n"
+    assert done.stderr == told
+    assert sqlite_is_sound(holon)
+
+
+def sqlite_is_sound(holon):
+    """Whether nothing was written into the store that is not the store's."""
+    path = holon.root / "holon.db"
+    if not path.exists():
+        return True
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_an_option_of_the_command_itself_outweighs_a_variable(holon, tmp_path):
+    """What is said on the command line counts, wherever it stands there."""
+    other = tmp_path / "other.py"
+    other.write_text(
+        "import holon_core as holon\n"
+        '@holon.tool(effects={"none"})\n'
+        'def hello() -> str:\n    """Greet."""\n    return "hi"\n'
+    )
+
+    for words in (
+        ["--tools", str(other), "tool", "call", "host.cli/hello"],
+        ["tool", "--tools", str(other), "call", "host.cli/hello"],
+        ["tool", "call", "host.cli/hello", "--tools", str(other)],
+        ["--tools", "nope.py", "tool", "call", "host.cli/hello", "--tools", str(other)],
+    ):
+        assert holon(*words).code == 0, words
+    assert holon("--app", "shop", "tool", "list", HOLON_APP="x").out.count("host.shop/") > 0

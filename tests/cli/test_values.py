@@ -93,7 +93,7 @@ def test_json_is_taken_from_standard_input(holon):
 
 
 def test_pairs_add_to_whole_arguments(holon):
-    """The pair wins over the object."""
-    call = ("tool", "call", "host.cli/add", "--args", '{"a":1,"b":2}', "b=5", "--json")
+    """What is in both is a mistake, and what is in one is put together."""
+    call = ("tool", "call", "host.cli/add", "--args", '{"a":1}', "b=5", "--json")
 
     assert holon(*call).json["output"] == {"sum": 6}

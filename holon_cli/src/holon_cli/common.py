@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 from attrs import frozen
+from click.core import ParameterSource
 
 NO_WORKSPACE = "-"
 _PREFIX = "common_"
@@ -23,15 +24,28 @@ class Setup:
 
     @classmethod
     def of(cls, context: click.Context) -> Setup:
-        """Gather the options of a command and of the groups above it; the innermost wins."""
-        given: dict[str, str] = {}
+        """Gather the options of a command and of the groups above it.
+
+        The innermost that is said wins; a variable of the environment counts where none is.
+
+        Raises:
+            click.UsageError: An option is given and empty, which is not the same as left out.
+        """
+        said: dict[str, str] = {}
+        usual: dict[str, str] = {}
         place: click.Context | None = context
         while place is not None:
             for key, value in place.params.items():
                 if key.startswith(_PREFIX) and value is not None:
-                    given.setdefault(key.removeprefix(_PREFIX), value)
+                    by_variable = place.get_parameter_source(key) is ParameterSource.ENVIRONMENT
+                    gathered = usual if by_variable else said
+                    gathered.setdefault(key.removeprefix(_PREFIX), value)
             place = place.parent
+        given = {**usual, **said}
         given.pop("json", None)
+        for name, value in given.items():
+            if not value.strip():
+                raise click.UsageError(f"--{name} is empty: leave it out, or say one", context)
         return cls(**given)
 
 

@@ -10,7 +10,7 @@ import click
 from holon_cli.common import Setup, common_options
 from holon_cli.exits import of_answer
 from holon_cli.helping import HelpfulCommand
-from holon_cli.host import Host, opened
+from holon_cli.host import Host, opened, wanted_by
 from holon_cli.values import JsonParam, pairs
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def command_of(
         out: Output = context.obj
         setup = Setup.of(context)
         options = {key: given[key] for key in extras}
-        with opened(setup) as host:
+        with opened(setup, wanted_by(row)) as host:
             params = _params(row, given, setup, host)
             method = f"{row.noun}/dry-run" if options.get("dry_run") else row.method
             answer = host.dispatch(method, params)
@@ -63,13 +63,11 @@ def show(row: Operation, answer: Any, out: Output) -> int:
     if out.for_programs:
         out.document(answer)
     else:
-        from holon_cli.output import ending_on_broken_pipe
         from holon_cli.people import stderr_console
         from holon_cli.presenting import present
 
-        with ending_on_broken_pipe(out.stream):
-            present(row, answer, out=out.console, notes=stderr_console())
-            out.stream.flush()
+        present(row, answer, out=out.console, notes=stderr_console())
+        out.stream.flush()
     return of_answer(row.method, answer)
 
 
@@ -148,7 +146,11 @@ def _arguments(
         base = whole
     if not isinstance(base, dict):
         raise click.UsageError("KEY=VALUE adds to an object, and --args is none")
-    return {**base, **pairs(words, schema)}
+    added = pairs(words, schema)
+    twice = sorted(added.keys() & whole.keys()) if isinstance(whole, dict) else ()
+    if twice:
+        raise click.UsageError(f"{', '.join(twice)}: in --args, and given as KEY=VALUE too")
+    return {**base, **added}
 
 
 def _before(row: Operation, params: Mapping[str, Any], host: Host) -> tuple[Any, Any]:

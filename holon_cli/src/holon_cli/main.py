@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
 from holon_cli.exits import Exit, of_status
 from holon_cli.helping import NothingAsked
-from holon_cli.output import claimed
+from holon_cli.output import Stream, Unwritable, claimed, open_closed_streams
 from holon_core.errors import HolonError, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
     from holon_cli.output import Output
 
@@ -27,9 +28,11 @@ _CHOICES = re.compile(r"\n\t")
 
 def main() -> NoReturn:
     """Run the command on the words of the command line."""
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # What a locale cannot write is shown escaped instead of ending the command.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.stderr = cast("TextIO", Stream(sys.stderr, quiet=True))
     sys.exit(run([_as_utf8(word) for word in sys.argv[1:]]))
 
 
@@ -56,7 +59,16 @@ def run(words: Sequence[str]) -> int:
     """
     before_end = words[: words.index("--")] if "--" in words else words
     with claimed(for_programs=JSON_FLAG in before_end) as out:
-        return _run(words, out)
+        try:
+            code = _run(words, out)
+            # Here and not when the interpreter ends, where it would fail in its own words.
+            out.stream.flush()
+        except click.exceptions.Exit as error:
+            return error.exit_code
+        except Unwritable as error:
+            _complain(str(error))
+            return Exit.FAILED
+        return code
 
 
 def _run(words: Sequence[str], out: Output) -> int:
@@ -73,6 +85,8 @@ def _run(words: Sequence[str], out: Output) -> int:
         return _usage(out, error)
     except HolonError as error:
         return _refused(out, error)
+    except Unwritable:
+        raise
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise

@@ -62,7 +62,9 @@ def _serve(context: click.Context, /, operator: bool, approver: str | None, **_:
     granted = {Authority.CALLER}
     if operator:
         granted.add(Authority.OPERATOR)
-    if approver:
+    if approver is not None:
+        if not approver.strip():
+            raise click.UsageError("--approver is empty: leave it out, or say one")
         granted.add(Authority.APPROVER)
     with claimed_streams(out.stream.fileno()) as (source, sink):
         tools = [] if setup.tools is None else load_tools(setup.tools)

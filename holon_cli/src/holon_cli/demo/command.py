@@ -78,17 +78,15 @@ def demo(workspace: Path, out: Output) -> int:
 def _show(number: int, step: Step, out: Output) -> None:
     from rich.text import Text
 
-    from holon_cli.output import ending_on_broken_pipe
     from holon_core.visible import escape_controls
 
-    with ending_on_broken_pipe(out.stream):
-        out.console.print(Text(f"\n{number}. {step.title}", style="bold cyan"))
-        for label, told in step.lines:
-            line = Text("   ")
-            line.append(f"{escape_controls(label):{_LABEL}} ", "dim" if out.on_terminal else "")
-            line.append(escape_controls(told))
-            out.console.print(line)
-        out.stream.flush()
+    out.console.print(Text(f"\n{number}. {step.title}", style="bold cyan"))
+    for label, told in step.lines:
+        line = Text("   ")
+        line.append(f"{escape_controls(label):{_LABEL}} ", "dim" if out.on_terminal else "")
+        line.append(escape_controls(told))
+        out.console.print(line)
+    out.stream.flush()
 
 
 def _failed(what: str, steps: list[Step], out: Output) -> int:
