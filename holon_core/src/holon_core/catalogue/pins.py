@@ -15,7 +15,6 @@ from holon_core.errors import Refused
 from holon_core.guard.names import required_name, required_text
 from holon_core.records.failure import failure
 from holon_core.store.rows import decodes
-from holon_core.wire.difference import Pair, differing, shown_change
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +134,8 @@ def _revisions(tables: Tables, tool_id: str) -> Iterator[bytes]:
 def changes(before: RuntimeToolDescriptor, after: RuntimeToolDescriptor) -> tuple[ViewChange, ...]:
     """Return the smallest places in which two definitions differ, as a person reads them."""
     old, new = before.definition(), after.definition()
+    from holon_core.wire.difference import Pair, differing, shown_change
+
     pairs = differing(Pair("", old, new, shown_before=old, shown_after=new))
     return tuple(shown_change(pair) for pair, _ in zip(pairs, range(MAX_CHANGES), strict=False))
 

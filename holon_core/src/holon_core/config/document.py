@@ -111,6 +111,8 @@ def parse(raw: bytes) -> tuple[dict[str, Any], dict[Path, int]]:
     """
     try:
         text = raw.decode("utf-8")
+        if not text:
+            return {}, {}
         return toml().loads(text), lines_of(text.replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,6 +113,8 @@ class CallServices:
         ceiling_bytes = limits.max_output_bytes
         folder = cwd
         if folder is None:
+            import tempfile
+
             folder = Path(call.workspace.root_path if call.workspace else tempfile.gettempdir())
         spec = ProcessSpec(
             argv=argv,
