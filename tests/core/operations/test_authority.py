@@ -22,7 +22,7 @@ ROWS_BY_AUTHORITY = {
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.method)
 def test_an_operation_needs_its_authority(ask, row, written):
     """Without it the request is refused before its parameters are read."""
-    others = frozenset(Authority) - {row.authority}
+    others = frozenset(Authority) - {row.authority, *row.also}
 
     with pytest.raises(Refused) as refused:
         ask(row.method, authorities=others, nonsense=1)
@@ -114,6 +114,21 @@ def test_an_approver_releases_anybodys_call_as_its_caller(ask, written):
     released = ask("runtime-tool/release", who="bo", where=None, authorities=ALL, call_id=held)
 
     assert (released["status"], released["call_id"], written) == ("completed", held, ["hi"])
+
+
+def test_an_approver_needs_no_other_authority_to_release(ask, written):
+    """Who may decide a call may let it run, and sees that this is offered."""
+    held = ask("runtime-tool/call", who="ann", **WRITE)["held"]
+    ask("execution-approval/approve", who="bo", authorities=ALL, id=held, reason="ok")
+    approver = frozenset({Authority.APPROVER})
+
+    offered = ask("protocol/list", who="bo", authorities=ALL)["operations"]
+    released = ask("runtime-tool/release", who="bo", authorities=approver, call_id=held)
+
+    assert "runtime-tool/release" in {row["method"] for row in offered}
+    assert (released["status"], written) == ("completed", ["hi"])
+    with pytest.raises(Refused, match="not_allowed"):
+        ask("runtime-tool/call", who="bo", authorities=approver, **WRITE)
 
 
 def test_a_release_by_an_approver_names_who_released_it(ask):

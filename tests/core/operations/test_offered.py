@@ -182,6 +182,8 @@ BAD: dict[str, Any] = {
             "long verb": {"verb": "a" * 65},
             "noun no text": {"noun": 3},
             "authority word": {"authority": "caller"},
+            "also list": {"also": [Authority.APPROVER]},
+            "also words": {"also": frozenset({"approver"})},
             "effects list": {"effects": [Effect.NONE]},
             "effects words": {"effects": frozenset({"none"})},
             "no effects": {"effects": frozenset()},

@@ -52,7 +52,7 @@ def dispatch(door: Door, method: str, params: object) -> Any:
 
 
 def _admitted(door: Door, operation: Operation, params: object) -> dict[str, Any]:
-    if operation.authority not in door.authorities:
+    if not operation.open_to(door.authorities):
         needed = operation.authority.value
         raise not_allowed(f"{operation.method} needs the authority {needed}", authority=needed)
     return read_params(operation, params)

@@ -129,6 +129,9 @@ def _check_words(item: Operation) -> None:
 def _check_kinds(item: Operation) -> None:
     if type(item.authority) is not Authority:
         raise _NotOffered(f"{item.method} states no authority")
+    also: Any = item.also
+    if type(also) is not frozenset or not all(type(each) is Authority for each in also):
+        raise _NotOffered(f"also of {item.method} is no frozenset of authorities")
     effects: Any = item.effects
     if type(effects) is not frozenset or not all(type(each) is Effect for each in effects):
         raise _NotOffered(f"the effects of {item.method} are no frozenset of effects")

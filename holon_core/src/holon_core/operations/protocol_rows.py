@@ -27,7 +27,7 @@ def list_operations(door: Door, _: Params) -> Any:
                 "response": row.response,
             }
             for row in rows_of(door.runtime)
-            if row.authority in door.authorities
+            if row.open_to(door.authorities)
         ]
     }
 

@@ -33,7 +33,8 @@ def _section(row: Operation) -> Iterator[str]:
     effects = ", ".join(sorted(effect.value for effect in row.effects))
     yield f"## {row.method}\n"
     yield f"{row.doc}\n"
-    yield f"Authority: `{row.authority.value}`. Effects: `{effects}`.\n"
+    authorities = " or ".join(f"`{each.value}`" for each in (row.authority, *sorted(row.also)))
+    yield f"Authority: {authorities}. Effects: `{effects}`.\n"
     properties = row.request["properties"]
     if properties:
         yield "| parameter | type | |\n| --- | --- | --- |"

@@ -189,6 +189,7 @@ ROWS = (
         request=params(("call_id",), call_id=CALL_ID),
         response=RESULT,
         authority=Authority.CALLER,
+        also=frozenset({Authority.APPROVER}),
         effects=WRITES,
         handler=release,
         positional=("call_id",),

@@ -20,7 +20,8 @@ class Operation:
     of the answer that is a list of things, ``columns`` the fields of each that the command's
     table shows. ``positional`` are the parameters that the command takes by position.
     ``unread`` are parameters that the guarded call judges, so that a refusal of them is recorded
-    and answered as the result of a call.
+    and answered as the result of a call. ``also`` are authorities that open it instead of
+    ``authority``.
     """
 
     noun: str
@@ -35,8 +36,13 @@ class Operation:
     columns: tuple[str, ...] = ()
     positional: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    also: frozenset[Authority] = frozenset()
 
     @property
     def method(self) -> str:
         """The protocol method."""
         return f"{self.noun}/{self.verb}"
+
+    def open_to(self, authorities: frozenset[Authority]) -> bool:
+        """Tell whether somebody of these authorities may ask it."""
+        return not authorities.isdisjoint({self.authority, *self.also})
