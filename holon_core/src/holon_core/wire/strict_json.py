@@ -16,7 +16,7 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
 _DELTA = [1 if code in b"[{" else -1 for code in range(256)]
 # Digits become 0 and E becomes e, so that two searches find every number worth a second look.
 _SHAPE = bytes(
-    48 if 48 <= code <= 57 else 101 if code in b"eE" else code if code == 43 else 32
+    48 if 48 <= code <= 57 else 101 if code in b"eE" else code if code in b"+-" else 32
     for code in range(256)
 )
 _LONG_RUN = b"0" * 16
@@ -41,8 +41,8 @@ def parse(
 
     Raises:
         JsonRefused: The text is not JSON, repeats a key, holds a lone surrogate or a number
-            that a double cannot carry (an integer beyond ±(2**53-1), 1e400), or is too large
-            or too deep. ``rule`` says which.
+            that a double cannot carry (an integer beyond ±(2**53-1), 1e400, 1e-400), or is too
+            large or too deep. ``rule`` says which.
 
     Source: design, section 4, step 3; RFC 8259; RFC 7493.
     """
@@ -103,6 +103,7 @@ def _needs_care(raw: bytes) -> bool:
         _LONG_RUN in shape
         or b"0e000" in shape
         or b"0e+000" in shape
+        or b"0e-000" in shape
         or (b"\\" in raw and (b"\\ud" in raw or b"\\uD" in raw))
     )
 
@@ -163,6 +164,8 @@ def _marked_float(digits: str) -> float | Mark:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
         return Mark("number_range", "a number too large for a double")
+    if value == 0 and digits.lower().partition("e")[0].strip("-0."):
+        return Mark("number_range", "a number too small for a double, which would become 0")
     return value
 
 
