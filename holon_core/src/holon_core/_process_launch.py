@@ -92,7 +92,10 @@ def spawn_reason(error: OSError | ValueError, command: str, cwd: Path) -> str:
     """Why a program did not start: the system's words, beside the command that was declared."""
     if not isinstance(error, OSError):
         return f"{command}: an argument or variable holds a character that no program can be given"
-    if str(error.filename) == str(cwd):
+    blamed = str(error.filename)
+    if Path(command).is_dir() and (command == str(cwd) or blamed != str(cwd)):
+        return f"{command}: {error.strerror} (it is a folder, not a program)"
+    if blamed == str(cwd):
         return f"{command}: working directory {cwd}: {error.strerror}"
     if isinstance(error, FileNotFoundError) and Path(command).exists():
         return f"{command}: {error.strerror} (the file is there, its interpreter is not)"

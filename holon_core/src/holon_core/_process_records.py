@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attrs import field, frozen
 from attrs.validators import and_, ge, le
@@ -11,9 +12,6 @@ from attrs.validators import and_, ge, le
 from holon_core._process_capture import Captured
 from holon_core.errors import Misuse
 from holon_core.records.words import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class ProcessCause(Word):
@@ -39,10 +37,38 @@ class ProcessLimits:
     at_stdout_limit: Literal["fail", "cut"]
 
 
-def _absolute(_: object, attribute: Any, value: Any) -> None:
-    path = value[0] if attribute.name == "argv" and value else value
-    if not path or not Path(path).is_absolute():
-        raise Misuse(f"{attribute.name} starts with {path!r}; resolve it to an absolute path first")
+def _arguments(_: object, attribute: Any, value: Any) -> None:
+    if not isinstance(value, (tuple, list)) or not all(isinstance(each, str) for each in value):
+        raise Misuse("argv is the program's absolute path and its arguments: a tuple of texts")
+    if not value or not Path(value[0]).is_absolute():
+        first = value[0] if value else ""
+        raise Misuse(f"argv starts with {first!r}; resolve it to an absolute path first")
+
+
+def _folder(_: object, attribute: Any, value: Any) -> None:
+    if not isinstance(value, (str, Path)) or not Path(value).is_absolute():
+        raise Misuse(f"cwd is {value!r}; resolve it to an absolute path first")
+
+
+def _variables(_: object, attribute: Any, value: Any) -> None:
+    pairs = value.items() if isinstance(value, Mapping) else ((value, None),)
+    if not all(isinstance(each, str) for pair in pairs for each in pair):
+        raise Misuse("env maps names of variables to values, both texts")
+
+
+def _bytes(_: object, attribute: Any, value: Any) -> None:
+    if value is not None and not isinstance(value, (bytes, bytearray, memoryview)):
+        raise Misuse(f"stdin is bytes, not {type(value).__name__}")
+
+
+def _number(_: object, attribute: Any, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Misuse(f"{attribute.name} is a number")
+
+
+def _count(_: object, attribute: Any, value: Any) -> None:
+    if type(value) is not int or value < 0:
+        raise Misuse(f"{attribute.name} is a whole number of bytes, 0 or more")
 
 
 @frozen(kw_only=True)
@@ -57,15 +83,15 @@ class ProcessSpec:
     between the request to end (SIGTERM) and SIGKILL.
     """
 
-    argv: tuple[str, ...] = field(validator=_absolute, repr=lambda argv: f"({argv[0]!r}, …)")
-    cwd: Path = field(validator=_absolute)
-    env: Mapping[str, str] = field(factory=dict, repr=False)
-    stdin: bytes | None = field(default=None, repr=False)
-    timeout_s: float = field(validator=and_(ge(0), le(86_400)))
-    max_stdout_bytes: int = field(validator=ge(0))
-    max_stderr_bytes: int = field(validator=ge(0))
+    argv: tuple[str, ...] = field(validator=_arguments, repr=lambda argv: f"({argv[0]!r}, …)")
+    cwd: Path = field(validator=_folder)
+    env: Mapping[str, str] = field(factory=dict, repr=False, validator=_variables)
+    stdin: bytes | None = field(default=None, repr=False, validator=_bytes)
+    timeout_s: float = field(validator=and_(_number, ge(0), le(86_400)))
+    max_stdout_bytes: int = field(validator=_count)
+    max_stderr_bytes: int = field(validator=_count)
     at_stdout_limit: Literal["fail", "cut"] = "fail"
-    grace_s: float = field(default=0.5, validator=and_(ge(0), le(60)))
+    grace_s: float = field(default=0.5, validator=and_(_number, ge(0), le(60)))
 
     @property
     def limits(self) -> ProcessLimits:
