@@ -7,6 +7,8 @@ from hashlib import sha256
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
+from holon_core.visible import escape_controls
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -208,6 +210,20 @@ class Recorder:
         """Return a text for people, redacted and then bounded."""
         text = self._redactor.text(text) if self._redactor.active else text
         return text if len(text) <= limit else text[: limit - 1] + "…"
+
+    def foreign_text(self, given: object, *, limit: int = 500) -> str:
+        """Return a text of a tool, a lane or a plugin as people may see it.
+
+        Args:
+            given: What it gave as text, whatever that is.
+            limit: Characters kept, counted before invisible ones are written out.
+
+        Returns:
+            Text that holds no secret, control character or lone surrogate.
+        """
+        from holon_core.plugins.faults import text_of
+
+        return escape_controls(self.safe_text(text_of(given), limit=limit))
 
 
 def _payload_fragment(payload: bytes) -> str:

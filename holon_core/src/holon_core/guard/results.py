@@ -5,8 +5,9 @@ from __future__ import annotations
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
-from holon_core.errors import FAILURES, Misuse, StoreError
-from holon_core.records.failure import BlockingReason, failure
+from holon_core.errors import FAILURES, StoreError, StructuredFailureKind
+from holon_core.guard.names import MAX_TOOL_ID
+from holon_core.records.failure import BlockingReason, StructuredFailure, failure
 from holon_core.records.result import EvidenceRef, ToolResult
 from holon_core.records.words import Status
 
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
-    from holon_core.records.failure import StructuredFailure
+    from holon_core.records.outcome import ExecutorFailure
 
-MAX_TOOL_ID = 400
+MAX_CODE = 100
+MAX_DETAILS_BYTES = 16 * 1024
 
 
 def blocking_of(problem: StructuredFailure) -> BlockingReason:
@@ -26,6 +28,38 @@ def blocking_of(problem: StructuredFailure) -> BlockingReason:
         code=problem.code,
         message=problem.message,
         next_action=problem.next_action,
+    )
+
+
+def foreign_failure(
+    guard: Guard, given: StructuredFailure | ExecutorFailure
+) -> StructuredFailure | None:
+    """Make a failure of ours of one that a lane or a tool gave.
+
+    Args:
+        guard: The parts.
+        given: Any of its fields may be anything.
+
+    Returns:
+        The same failure: redacted, bounded, and in characters that are safe to show; ``None``
+        where its kind is no word of the list.
+
+    Raises:
+        Exception: A field has no text, or its reading fails.
+    """
+    import json
+
+    if not isinstance(given.kind, StructuredFailureKind):
+        return None  # type: ignore[unreachable]
+    recorder = guard.recorder
+    details = recorder.safe_json(dict(given.details))
+    if len(details) > MAX_DETAILS_BYTES:
+        details = "{}"
+    return StructuredFailure(
+        kind=given.kind,
+        code=recorder.foreign_text(str(given.code), limit=MAX_CODE),
+        message=recorder.foreign_text(str(given.message)),
+        details=json.loads(details),
     )
 
 
@@ -113,15 +147,3 @@ def unrecorded(
     if problem is not None:
         details["refused"] = problem.code
     return refused(attempt, failure(code, f"not run: {error.message}", **details))
-
-
-def check_fits(text: str | None, what: str, limit: int = 200) -> None:
-    """Refuse a name of the host's that could not be kept: empty, overlong or not text."""
-    if text is None:
-        return
-    if not isinstance(text, str) or not 0 < len(text) <= limit:  # type: ignore[redundant-expr]
-        raise Misuse(f"{what} is a text of 1 to {limit} characters")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Misuse(f"{what} holds a lone surrogate") from None

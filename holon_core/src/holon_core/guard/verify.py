@@ -162,7 +162,7 @@ def verify_bundle(path: Path | str, *, head: EvidenceHead | None = None) -> Veri
 
     Source: docs/evidence.md, "Bundles".
     """
-    if head is not None and not isinstance(head, EvidenceHead):  # type: ignore[redundant-expr]
+    if head is not None and not isinstance(head, EvidenceHead):
         raise Misuse("head is an EvidenceHead; of a printed one make EvidenceHead(**values)")
     walk = Walk("", kept=head)
     broken = None

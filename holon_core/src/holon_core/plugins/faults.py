@@ -17,14 +17,22 @@ def told(error: BaseException) -> str:
         KeyboardInterrupt: Somebody ends the program meanwhile.
     """
     name = kind_of(error)
+    line = text_of(error).strip().partition("\n")[0]
+    return f"{name}: {escape_controls(line[:MAX_CHARS])}" if line else name
+
+
+def text_of(thing: object) -> str:
+    """Return the text of a foreign object; none where it has no text.
+
+    Raises:
+        KeyboardInterrupt: Somebody ends the program meanwhile.
+    """
     try:
-        text = str(error)
+        return str.__str__(str(thing))
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return name
-    line = text.strip().partition("\n")[0]
-    return f"{name}: {escape_controls(line[:MAX_CHARS])}" if line else name
+        return ""
 
 
 def kind_of(thing: object) -> str:

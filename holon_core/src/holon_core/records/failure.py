@@ -8,6 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from holon_core.errors import FAILURES, StructuredFailureKind
+from holon_core.visible import escape_controls
 
 
 @frozen(kw_only=True)
@@ -15,12 +16,13 @@ class StructuredFailure:
     """Why a call did not complete.
 
     ``kind`` is coarse and closed, ``code`` finer and a row of the failure table, ``message``
-    is for people, ``details`` is JSON. None of them carries a payload or a secret.
+    is for people, in one line (control characters and lone surrogates are written out),
+    ``details`` is JSON. None of them carries a payload or a secret.
     """
 
     kind: StructuredFailureKind
     code: str
-    message: str
+    message: str = field(converter=escape_controls)
     details: Mapping[str, Any] = field(factory=dict)
 
     @property
@@ -36,7 +38,7 @@ class BlockingReason:
 
     kind: StructuredFailureKind
     code: str
-    message: str
+    message: str = field(converter=escape_controls)
     next_action: str
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from attrs import frozen
+from attrs import field, frozen
 
 from holon_core.records.words import Severity
+from holon_core.visible import escape_controls
 
 
 @frozen(kw_only=True)
@@ -16,7 +17,7 @@ class Finding:
     """
 
     code: str
-    message: str
+    message: str = field(converter=escape_controls)
     path: str = ""
     severity: Severity = Severity.ERROR
 
