@@ -5,17 +5,30 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from holon_core.errors import Misuse, Refused, RuntimeNotOpen
+from holon_core.guard.names import (
+    MAX_PATH,
+    checked_caller,
+    names,
+    optional_name,
+    required_text,
+    several,
+    usable_path,
+)
 from holon_core.opening import Parts, open_parts
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import Authority, Surface
 from holon_core.session import Session
+from holon_core.visible import escape_unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
@@ -30,6 +43,7 @@ if TYPE_CHECKING:
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.tools import Tools
 
+_SURFACES = tuple(surface.value for surface in Surface)
 APP_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -43,6 +57,8 @@ class Runtime:
     """
 
     def __init__(self, parts: Parts) -> None:
+        if not isinstance(parts, Parts):
+            raise Misuse("open a runtime with Runtime.open(root) or Runtime.in_memory()")
         self._parts = parts
         self._guard = parts.guard
         self._open = True
@@ -82,7 +98,7 @@ class Runtime:
             Rejected: ``holon.toml`` or a tool; with every finding.
             Misuse: ``app`` is not a usable name.
         """
-        chosen = Path(root) if root is not None else default_root()
+        chosen = default_root() if root is None else Path(usable_path(root, "root"))
         return cls._start(
             chosen,
             app=app,
@@ -138,9 +154,12 @@ class Runtime:
         progress: Callable[[Progress], None] | None,
         **options: Any,
     ) -> Runtime:
-        if not APP_NAME.fullmatch(app):
+        if not _is_text(app) or not APP_NAME.fullmatch(app):
             raise Misuse("app is 1 to 64 characters of a-z 0-9 . _ -")
-        runtime = cls(open_parts(root, app=app, **options))
+        tools = tuple(several(tools, "tools"))
+        if progress is not None and not callable(progress):
+            raise Misuse("progress is called with each report; give a function")
+        runtime = cls(open_parts(root, app=app, **_checked(options)))
         runtime._guard.services.progress = progress
         try:
             for fn in tools:
@@ -181,32 +200,29 @@ class Runtime:
             Refused: ``workspace_unavailable`` or ``wrong_workspace``.
             WorkspaceInsideRoot: The workspace and the storage root overlap.
         """
-        from holon_core.guard.results import check_fits
-
         self._check_open()
-        texts = {
-            "principal": principal,
-            "role": role,
-            "profile": profile,
-            "plan_step": plan_step,
-            "run": run,
-            "on_behalf_of": on_behalf_of,
-            "trace_id": trace_id,
-        }
-        for what, text in texts.items():
-            check_fits(text, what)
-        if not isinstance(principal, str):
-            raise Misuse("principal is a text of 1 to 200 characters")
+        if not _is_text(surface) or surface not in _SURFACES:
+            raise Misuse(f"surface is one of {', '.join(_SURFACES)}")
         caller = CallerContext(
-            **texts,  # type: ignore[arg-type]
-            workspace=self._workspace(workspace),
+            principal=principal,
+            role=role,
+            profile=profile,
+            plan_step=plan_step,
+            run=run,
+            on_behalf_of=on_behalf_of,
+            trace_id=trace_id,
             surface=Surface(surface),
         )
+        # Before the folder: opening one as a workspace is kept, and nobody is nobody.
+        checked_caller(caller)
+        caller = evolve(caller, workspace=self._workspace(workspace))
         return Session(self._guard, caller, lambda: self._open)
 
     def _workspace(self, workspace: str | os.PathLike[str] | None) -> str | None:
         if workspace is None:
             return None
+        if isinstance(workspace, str):
+            required_text(workspace, "workspace", MAX_PATH)
         if isinstance(workspace, str) and self.workspaces.find(workspace) is not None:
             return workspace
         if isinstance(workspace, str) and os.sep not in workspace and not Path(workspace).is_dir():
@@ -255,16 +271,16 @@ class Runtime:
             Refused: ``not_allowed``, or why the operation was refused; ``arguments_invalid``
                 where the parameters do not fit, with the path in its details.
             Rejected: With every finding.
-            Misuse: No operation has this name.
+            Misuse: No operation has this name, or the caller or an authority is none.
 
         Source: docs/reference/operations.md.
         """
         from holon_core.operations.dispatch import dispatch
-        from holon_core.operations.door import Door
+        from holon_core.operations.door import Door, granted
 
         self._check_open()
-        session = Session(self._guard, caller, lambda: self._open)
-        door = Door(runtime=self, session=session, authorities=frozenset(authorities))
+        session = Session(self._guard, checked_caller(caller), lambda: self._open)
+        door = Door(runtime=self, session=session, authorities=granted(authorities))
         return dispatch(door, method, params)
 
     def service(self, wanted: str | type[Any]) -> Any:
@@ -313,15 +329,22 @@ class Runtime:
     def close(self) -> tuple[str, ...]:
         """End what this runtime started; a second call does nothing.
 
+        Calls of other threads are given 3 s to end; those that go on are then cancelled and
+        waited for 2 s more. Whatever still runs after that is recorded as interrupted.
+
         Returns:
-            Names of threads that cannot be ended: tools that ignored their limit.
+            What cannot be ended: calls that went on, and names of threads in which tools
+            ignored their limit.
         """
         if not self._open:
             return ()
         self._open = False
-        return self._parts.close()
+        # A process made by a fork has the calls of its parent in memory, and none of its threads.
+        left = self._guard.running.close() if self._parts.same_process() else []
+        return (*left, *self._parts.close())
 
     def __enter__(self) -> Self:
+        self._check_open()
         return self
 
     def __exit__(
@@ -333,6 +356,7 @@ class Runtime:
         self.close()
 
     async def __aenter__(self) -> Self:
+        self._check_open()
         return self
 
     async def __aexit__(
@@ -357,11 +381,31 @@ class Runtime:
 
     def __repr__(self) -> str:
         state = "open" if self._open else "closed"
-        return f"<Runtime on {self._parts.root or 'memory'}, {state}>"
+        return f"<Runtime on {escape_unseen(str(self._parts.root or 'memory'))}, {state}>"
 
     def _check_open(self) -> None:
         if not self._open:
             raise RuntimeNotOpen("this runtime was closed; open another")
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of an opening, refused where they could only fail later."""
+    optional_name(options["operator"], "operator")
+    clock, config = options["clock"], options["config"]
+    if clock is not None and not (hasattr(clock, "now") and hasattr(clock, "monotonic")):
+        raise Misuse("clock has the methods now and monotonic, as holon_core.Clock says")
+    if config is not None and not (isinstance(config, Mapping) and all(map(_is_text, config))):
+        raise Misuse("config maps names of settings to values")
+    named = names(options["required_plugins"], "required_plugins")
+    return {
+        **options,
+        "plugins": tuple(several(options["plugins"], "plugins")),
+        "required_plugins": named,
+    }
+
+
+def _is_text(key: object) -> bool:
+    return isinstance(key, str)
 
 
 def default_root() -> Path:

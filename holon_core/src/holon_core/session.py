@@ -8,8 +8,10 @@ from holon_core.errors import RuntimeNotOpen, StoreError
 from holon_core.guard import call as guarded
 from holon_core.guard import rehearsal
 from holon_core.guard.attempt import Attempt
-from holon_core.guard.results import check_fits, record_refusal, unrecorded
+from holon_core.guard.names import MAX_NAME, MAX_TOOL_ID, optional_text, required_text
+from holon_core.guard.results import record_refusal, unrecorded
 from holon_core.records.failure import failure
+from holon_core.visible import escape_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +43,8 @@ class Session:
         self.caller = caller
 
     def __repr__(self) -> str:
-        return f"<Session of {self.caller.principal} in {self.caller.workspace or 'no workspace'}>"
+        shown = f"{self.caller.principal} in {self.caller.workspace or 'no workspace'}"
+        return f"<Session of {escape_unseen(shown)}>"
 
     def call(
         self,
@@ -68,7 +71,8 @@ class Session:
         """
         attempt = self._attempt(tool, arguments, key=key, definition=definition)
         self._guard.threads.refuse_on_loop()
-        return guarded.call(self._guard, attempt)
+        with self._guard.running.under_way(attempt):
+            return guarded.call(self._guard, attempt)
 
     async def acall(
         self,
@@ -83,7 +87,8 @@ class Session:
         Arguments, result and exceptions are those of ``call``.
         """
         attempt = self._attempt(tool, arguments, key=key, definition=definition)
-        return await guarded.acall(self._guard, attempt)
+        with self._guard.running.under_way(attempt):
+            return await guarded.acall(self._guard, attempt)
 
     def dry_run(
         self, tool: str, arguments: Mapping[str, Any] | str | bytes | None = None
@@ -98,7 +103,9 @@ class Session:
             A completed result whose output is the executor's preview; what would block the
             call is in ``blocking_reasons``.
         """
-        return rehearsal.dry_run(self._guard, self._attempt(tool, arguments, mode="dry_run"))
+        attempt = self._attempt(tool, arguments, mode="dry_run")
+        with self._guard.running.under_way(attempt):
+            return rehearsal.dry_run(self._guard, attempt)
 
     def explain(
         self,
@@ -119,7 +126,8 @@ class Session:
             recorded, held or used up.
         """
         attempt = self._attempt(tool, arguments, key=key, mode="explain")
-        return rehearsal.explain(self._guard, attempt)
+        with self._guard.running.under_way(attempt):
+            return rehearsal.explain(self._guard, attempt)
 
     def discover(
         self,
@@ -197,7 +205,8 @@ class Session:
             already, or none is needed, ``failure`` is ``None``.
         """
         attempt = self._attempt(tool, arguments, mode="request")
-        return guarded.request(self._guard, attempt)
+        with self._guard.running.under_way(attempt):
+            return guarded.request(self._guard, attempt)
 
     def release(self, call_id: str) -> ToolResult:
         """Run a held call that was approved, on its stored payload and under its stored caller.
@@ -218,20 +227,26 @@ class Session:
     def _released(self, call_id: str, *, anybodys: bool) -> ToolResult:
         attempt, refused = self._release(call_id, anybodys=anybodys)
         self._guard.threads.refuse_on_loop()
-        return refused or guarded.call(self._guard, attempt)
+        if refused is not None:
+            return refused
+        with self._guard.running.under_way(attempt):
+            return guarded.call(self._guard, attempt)
 
     async def arelease(self, call_id: str) -> ToolResult:
         """Release a held call without blocking the event loop; see ``release``."""
         import asyncio
 
         attempt, refused = await asyncio.to_thread(self._release, call_id)
-        return refused or await guarded.acall(self._guard, attempt)
+        if refused is not None:
+            return refused
+        with self._guard.running.under_way(attempt):
+            return await guarded.acall(self._guard, attempt)
 
     def _release(
         self, call_id: str, *, anybodys: bool = False
     ) -> tuple[Attempt, ToolResult | None]:
         self._check_open()
-        check_fits(call_id, "a call id")
+        required_text(call_id, "a call id", MAX_NAME)
         try:
             held = self._guard.store.read(lambda tables: tables.held(call_id))
         except StoreError as error:
@@ -258,8 +273,9 @@ class Session:
         mode: str = "call",
     ) -> Attempt:
         self._check_open()
-        if key is not None:
-            check_fits(key, "an idempotency key")
+        required_text(tool, "a tool id", MAX_TOOL_ID)
+        optional_text(key, "an idempotency key", MAX_NAME)
+        optional_text(definition, "the digest of a definition", MAX_NAME)
         raw = {} if arguments is None else arguments
         attempt = Attempt(tool, raw, self.caller, mode=mode, pin=definition, key=key)
         if self._begun is not None:

@@ -64,7 +64,7 @@ def test_the_same_payload_asked_twice_waits_for_one_approval(rt, session):
 
 
 def test_a_persons_no_outweighs_a_grant_and_an_older_yes(rt, session, ran):
-    """Until it would expire; a later yes to the same payload counts again."""
+    """Until it would expire; no edit leads around it."""
     held = session.call(WRITE, {"a": 1}).held
     rt.approvals.grant(WRITE, {"a": {"equals": 1}}, principal="ann", uses=5, ttl_s=900, **SAID)
     rt.approvals.deny(held, **SAID)
@@ -78,8 +78,10 @@ def test_a_persons_no_outweighs_a_grant_and_an_older_yes(rt, session, ran):
     assert session.explain(WRITE, {"a": 1}).outcome == "would be refused"
     other = session.call(WRITE, {"a": 2}).held
     again = rt.approvals.edit(other, {"a": 1}, **SAID)
-    approve(rt, again.held)
-    assert session.release(again.held).status == "completed"
+    assert (again.held, again.failure.code) == (None, "approval_denied")
+    assert rt.approvals.held_call(other).state == "held"
+    assert session.call(WRITE, {"a": 1}).failure.code == "approval_denied"
+    assert ran == []
 
 
 def test_a_no_expires_like_a_yes(rt, session, clock):

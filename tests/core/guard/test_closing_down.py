@@ -16,6 +16,13 @@ from door import answer_of, eventually, kinds, open_calls
 from holon_core.store.oslock import OsLock
 
 
+@pytest.fixture
+def quick_closing(monkeypatch):
+    """Closing that does not wait long for calls that go on."""
+    monkeypatch.setattr("holon_core.guard.running.WAIT_S", 0.1)
+    monkeypatch.setattr("holon_core.guard.running.CANCELLED_S", 0.5)
+
+
 def test_close_leaves_no_thread_and_no_lock(open_runtime, read, tmp_path):
     """After sync, async and pooled calls."""
 
@@ -57,7 +64,7 @@ def test_closing_twice_does_nothing(open_runtime):
             use()
 
 
-def test_closing_answers_who_waits_for_an_async_tool(open_runtime):
+def test_closing_answers_who_waits_for_an_async_tool(open_runtime, quick_closing):
     """The tool is cancelled, the waiting thread gets a result, the record is closed."""
     entered = threading.Event()
     results: list[holon.ToolResult] = []
@@ -88,6 +95,7 @@ def test_closing_answers_who_waits_for_an_async_tool(open_runtime):
 def test_a_loop_that_a_tool_blocks_is_named(open_runtime, monkeypatch):
     """Its thread cannot be ended."""
     monkeypatch.setattr("holon_core.guard.threads.JOIN_S", 0.1)
+    monkeypatch.setattr("holon_core.guard.running.WAIT_S", 0.1)
     entered, go_on = threading.Event(), threading.Event()
 
     @holon.tool(effects={"none"})
@@ -108,10 +116,10 @@ def test_a_loop_that_a_tool_blocks_is_named(open_runtime, monkeypatch):
     thread.join(10)
     assert not thread.is_alive()
     with open_runtime() as again:
-        assert kinds(again) == ["accepted", "interrupted"]
+        assert kinds(again) == ["accepted", "failed"]
 
 
-def test_a_call_open_at_the_close_is_marked_interrupted_there(open_runtime):
+def test_a_call_open_at_the_close_is_marked_interrupted_there(open_runtime, quick_closing):
     """And its thread, when it ends, hears that its end was not recorded."""
     entered, go_on = threading.Event(), threading.Event()
     results: list[holon.ToolResult] = []

@@ -8,6 +8,7 @@ from holon_core.catalogue.words import terms as terms_of
 from holon_core.discovery import cursor as cursors
 from holon_core.discovery.availability import Judge
 from holon_core.errors import Misuse
+from holon_core.guard.names import several
 from holon_core.records.discovery import DiscoveredTool, DiscoveryPage
 from holon_core.records.words import Availability, Surface
 
@@ -68,7 +69,11 @@ def _checked(query: object, limit: int, lanes: Sequence[str] | None) -> tuple[st
         raise Misuse("query is text, or None for all tools by id")
     if type(limit) is not int or not 0 < limit <= MAX_LIMIT:
         raise Misuse(f"limit is 1 to {MAX_LIMIT}")
-    if isinstance(lanes, str) or len(lanes or ()) > MAX_LANES:
+    if lanes is not None:
+        lanes = tuple(several(lanes, "lanes"))
+        if not all(isinstance(kind, str) for kind in lanes):
+            raise Misuse("lanes are names of kinds of lanes")
+    if len(lanes or ()) > MAX_LANES:
         raise Misuse(f"lanes is a list of at most {MAX_LANES} kinds")
     return tuple(sorted(set(lanes or ())))
 

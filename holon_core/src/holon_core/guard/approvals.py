@@ -10,7 +10,18 @@ from attrs import evolve
 from holon_core.errors import Misuse, Refused
 from holon_core.guard.attempt import Attempt
 from holon_core.guard.evidence import RUNTIME_CHAIN
-from holon_core.guard.results import check_fits
+from holon_core.guard.grants import checked_pattern
+from holon_core.guard.names import (
+    MAX_NAME,
+    MAX_TOOL_ID,
+    optional_name,
+    optional_text,
+    page,
+    required_name,
+    required_text,
+    same_person,
+    whole,
+)
 from holon_core.ids import new_id
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.failure import failure
@@ -47,8 +58,10 @@ class Approvals:
         limit: int = 50,
     ) -> tuple[ApprovalRecord, ...]:
         """Return approvals by id, oldest first; ``state=None`` for all. At most 1,000."""
-        if not 0 < limit <= 1000:
-            raise Misuse("limit is 1 to 1000")
+        page(after, limit)
+        optional_text(workspace, "workspace", MAX_NAME)
+        if state is not None and type(state) is not ApprovalState:
+            raise Misuse("state is a word of ApprovalState, or None")
         return tuple(
             self._guard.store.read(
                 lambda tables: tables.list_approvals(
@@ -61,8 +74,9 @@ class Approvals:
         self, *, state: HeldState = HeldState.HELD, after: str = "", limit: int = 50
     ) -> tuple[HeldCall, ...]:
         """Return held calls by call id, oldest first. At most 1,000."""
-        if not 0 < limit <= 1000:
-            raise Misuse("limit is 1 to 1000")
+        page(after, limit)
+        if type(state) is not HeldState:
+            raise Misuse("state is a word of HeldState")
         return tuple(
             self._guard.store.read(
                 lambda tables: tables.list_held(state=state, after=after, limit=limit)
@@ -84,7 +98,7 @@ class Approvals:
         Raises:
             Refused: ``not_held``: no such call was held.
         """
-        check_fits(call_id, "a call id")
+        required_text(call_id, "a call id", MAX_NAME)
         found = self._guard.store.read(lambda tables: tables.held(call_id))
         if found is None:
             raise Refused(failure("not_held", f"no call {call_id} was held"))
@@ -92,6 +106,7 @@ class Approvals:
 
     def held_for(self, approval_id: str) -> tuple[HeldCall, ...]:
         """Return the calls that wait, or waited, for one approval, oldest first."""
+        required_text(approval_id, "an id", MAX_NAME)
         return tuple(self._guard.store.read(lambda tables: tables.held_for(approval_id)))
 
     def view(self, call_id: str) -> ApprovalView:
@@ -160,8 +175,7 @@ class Approvals:
         Raises:
             Refused: ``self_approval``, ``already_decided``, ``not_held``.
         """
-        check_fits(by, "by")
-        check_fits(reason, "reason", 2000)
+        _check_said(by, reason)
         held = self.held_call(call_id)
         if held.state is not HeldState.HELD:
             raise Refused(failure("already_decided", f"call {call_id} is {held.state}"))
@@ -236,19 +250,21 @@ class Approvals:
 
         Raises:
             Refused: ``unknown_tool``, ``self_approval``, ``not_allowed`` for a destructive tool.
-            Misuse: A pattern, number or time outside its bounds.
+            Misuse: A pattern, number or time outside its bounds, or a pattern that names an
+                argument that the tool does not take.
         """
-        check_fits(by, "by")
-        check_fits(reason, "reason", 2000)
-        check_fits(principal, "principal")
-        if not (1 <= uses <= MAX_GRANT_USES and 1 <= ttl_s <= MAX_TTL_S):
-            raise Misuse(f"uses is 1 to {MAX_GRANT_USES}, ttl_s 1 to {MAX_TTL_S}")
-        pattern = _checked_pattern(pattern)
-        entry = self._guard.catalogue.get(tool)
+        _check_said(by, reason)
+        required_name(principal, "principal")
+        for what, text in (("workspace", workspace), ("role", role), ("profile", profile)):
+            optional_name(text, what)
+        whole(uses, "uses", least=1, most=MAX_GRANT_USES)
+        whole(ttl_s, "ttl_s", least=1, most=MAX_TTL_S)
+        entry = self._guard.catalogue.get(required_text(tool, "a tool id", MAX_TOOL_ID))
         if entry is None:
             raise Refused(failure("unknown_tool", f"no tool {tool}"))
         if Effect.DESTRUCTIVE in entry.tool.effects:
             raise Refused(failure("not_allowed", "a destructive tool is never granted ahead"))
+        pattern = checked_pattern(pattern, entry.tool)
         now = self._now()
         made = ApprovalRecord(
             id=new_id("g"),
@@ -297,8 +313,7 @@ class Approvals:
         Raises:
             Refused: ``already_decided``: it is spent or was never given; ``not_held``.
         """
-        check_fits(by, "by")
-        check_fits(reason, "reason", 2000)
+        _check_said(by, reason)
 
         def work(tables: Tables) -> ApprovalRecord:
             approval = _find(tables, approval_or_call)
@@ -331,7 +346,7 @@ class Approvals:
         """
         import time
 
-        if not 0 <= timeout_s <= 86_400:
+        if type(timeout_s) not in (int, float) or not 0 <= timeout_s <= 86_400:
             raise Misuse("timeout_s is 0 to 86400")
         deadline = time.monotonic() + timeout_s
         while True:
@@ -346,8 +361,7 @@ class Approvals:
     def _decide(
         self, approval_or_call: str, state: ApprovalState, *, by: str, reason: str
     ) -> ApprovalRecord:
-        check_fits(by, "by")
-        check_fits(reason, "reason", 2000)
+        _check_said(by, reason)
 
         def work(tables: Tables) -> ApprovalRecord | Refused:
             approval = _find(tables, approval_or_call)
@@ -409,7 +423,7 @@ class Approvals:
         self, principal: str, by: str, state: ApprovalState = ApprovalState.APPROVED
     ) -> bool:
         """Tell whether somebody decides an own call; refuse unless this is a runtime for one."""
-        if by != principal:
+        if not same_person(by, principal):
             return False
         if state is ApprovalState.APPROVED and by != self._guard.operator:
             raise Refused(failure("self_approval", f"{by} asked and may not approve"))
@@ -439,8 +453,14 @@ class Approvals:
         return int(self._guard.clock.now())
 
 
+def _check_said(by: object, reason: object) -> None:
+    """Refuse a decision of nobody, or without a reason."""
+    required_name(by, "by")
+    required_text(reason, "reason")
+
+
 def _find(tables: Tables, approval_or_call: str) -> ApprovalRecord:
-    check_fits(approval_or_call, "an id")
+    required_text(approval_or_call, "an id", MAX_NAME)
     approval = tables.approval(approval_or_call)
     if approval is None:
         held = tables.held(approval_or_call)
@@ -448,28 +468,3 @@ def _find(tables: Tables, approval_or_call: str) -> ApprovalRecord:
     if approval is None:
         raise Refused(failure("not_held", f"no approval or held call {approval_or_call}"))
     return approval
-
-
-def _checked_pattern(pattern: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a grant's pattern as sound JSON of our own."""
-    from holon_core.errors import JsonRefused
-    from holon_core.wire.values import normalise
-
-    try:
-        value: Any = normalise(dict(pattern)).value
-    except JsonRefused as error:
-        raise Misuse(f"pattern is no JSON: {error}") from None
-    _check_conditions(value)
-    return value  # type: ignore[no-any-return]
-
-
-def _check_conditions(pattern: Mapping[str, Any]) -> None:
-    for name, condition in pattern.items():
-        keys = set(condition) if isinstance(condition, dict) else set()
-        if len(keys) != 1 or not keys <= {"equals", "one_of", "glob"}:
-            forms = '{"equals": v}, {"one_of": […]} or {"glob": t}'
-            raise Misuse(f"pattern[{name!r}] is {forms}")
-        if "one_of" in keys and not isinstance(condition["one_of"], list):
-            raise Misuse(f"pattern[{name!r}].one_of is a list")
-        if "glob" in keys and not isinstance(condition["glob"], str):
-            raise Misuse(f"pattern[{name!r}].glob is a text")

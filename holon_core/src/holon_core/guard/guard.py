@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holon_core.config import LimitCaps
+from holon_core.guard.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.clock import Clock
     from holon_core.config import Config, WorkspaceConfig
-    from holon_core.guard.attempt import Attempt
     from holon_core.guard.evidence import Recorder
     from holon_core.guard.policy import PolicyEngine
     from holon_core.guard.redaction import Redactor
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from holon_core.guard.threads import Threads
     from holon_core.guard.workspaces import Workspaces
     from holon_core.records.failure import StructuredFailure
+    from holon_core.records.lane import GateCall
     from holon_core.records.tool import Limits
     from holon_core.store.protocol import Store
 
-    Gate = Callable[[Attempt], Iterable[StructuredFailure]]
+    Gate = Callable[[GateCall], Iterable[StructuredFailure]]
 
 
 NO_CAPS = LimitCaps()
@@ -34,7 +35,7 @@ NO_CAPS = LimitCaps()
 class Guard:
     """Everything that ``guard/call.py`` reads.
 
-    ``gates`` are callables of lanes: each gets the attempt and names what blocks it.
+    ``gates`` are callables of lanes: each is shown the call and names what blocks it.
     ``operator`` is the one person of a runtime opened for one, who may approve own calls.
     ``on_change`` is called when another process changed what belongs to the storage root.
     """
@@ -77,6 +78,7 @@ class Guard:
         self.runtime_id = runtime_id
         self.operator = operator
         self.revision = 0
+        self.running = Running()
         self._on_change = on_change
 
     def learn(self, since: int) -> bool:

@@ -65,15 +65,19 @@ def _usable(
     exact: list[ApprovalRecord], alive: list[ApprovalRecord], attempt: Attempt, now: int
 ) -> ApprovalRecord | None:
     # A person's no to exactly this payload outweighs what was approved before or by pattern.
-    if _denied(exact, now):
+    if _denied(exact, now) is not None:
         return None
     for approval in exact:
-        if approval.state is ApprovalState.APPROVED and approval.uses_left > 0:
+        if _has_uses(approval):
             return approval
     for grant in alive:
-        if grant.state is ApprovalState.APPROVED and covers(grant, attempt):
+        if _has_uses(grant) and covers(grant, attempt):
             return grant
     return None
+
+
+def _has_uses(approval: ApprovalRecord) -> bool:
+    return approval.state is ApprovalState.APPROVED and approval.uses_left >= 1
 
 
 def covers(grant: ApprovalRecord, attempt: Attempt) -> bool:
@@ -134,7 +138,7 @@ def _consume(tables: Tables, approval: ApprovalRecord, call: str) -> ApprovalRec
     used = evolve(
         approval,
         uses_left=left,
-        state=ApprovalState.CONSUMED if left == 0 else ApprovalState.APPROVED,
+        state=ApprovalState.CONSUMED if left < 1 else ApprovalState.APPROVED,
         used_by=(*approval.used_by, call)[-100:],
     )
     tables.put_approval(used)
@@ -157,11 +161,26 @@ def give_back(tables: Tables, approval_id: str, call: str) -> None:
     )
 
 
-def _denied(exact: list[ApprovalRecord], now: int) -> bool:
-    newest = exact[0] if exact else None
-    if newest is None or newest.state is not ApprovalState.DENIED:
-        return False
-    return now < newest.expires_at_unix_seconds
+def denial(tables: Tables, attempt: Attempt, now: int) -> StructuredFailure | None:
+    """Return a person's no to exactly this payload that still stands, or ``None``."""
+    exact, _ = _candidates(tables, attempt, now)
+    said_no = _denied(exact, now)
+    return None if said_no is None else _denial(said_no)
+
+
+def _denied(exact: list[ApprovalRecord], now: int) -> ApprovalRecord | None:
+    """Find a no that still stands: one that no person took back by a later yes."""
+    for approval in exact:
+        if approval.state is ApprovalState.DENIED and now < approval.expires_at_unix_seconds:
+            return approval
+        if approval.state in (ApprovalState.APPROVED, ApprovalState.CONSUMED):
+            return None
+    return None
+
+
+def _denial(approval: ApprovalRecord) -> StructuredFailure:
+    text = f"{approval.decided_by} said no: {approval.reason}"
+    return failure("approval_denied", text, approval=approval.id)
 
 
 _ENDED = {
@@ -176,12 +195,9 @@ def _reason(
 ) -> StructuredFailure:
     newest = exact[0] if exact else None
     if newest is not None:
-        if _denied(exact, now):
-            return failure(
-                "approval_denied",
-                f"{newest.decided_by} said no: {newest.reason}",
-                approval=newest.id,
-            )
+        said_no = _denied(exact, now)
+        if said_no is not None:
+            return _denial(said_no)
         if newest.state in _ENDED:
             return _ended(newest)
         if newest.state is ApprovalState.PENDING:

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, evolve
 
-from holon_core.errors import Misuse, Refused, WorkspaceInsideRoot
+from holon_core.errors import Refused, WorkspaceInsideRoot
+from holon_core.guard.names import (
+    MAX_PATH,
+    names,
+    page,
+    required_name,
+    required_text,
+    usable_path,
+)
 from holon_core.records.failure import failure
 from holon_core.records.workspace import Workspace
+from holon_core.store.rows import decodes, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +55,12 @@ class Workspaces:
         Raises:
             Refused: ``workspace_unavailable``: nothing is there, or not a folder.
             WorkspaceInsideRoot: It contains the storage root or lies inside it.
+            Misuse: No folder can have the path, or a name is none.
         """
-        root = Path(os.path.realpath(path))
+        root = Path(os.path.realpath(usable_path(path, "path")))
+        if name:
+            required_name(name, "name")
+        principals = names(principals, "principals")
         try:
             found = root.stat()
         except OSError as error:
@@ -94,8 +107,9 @@ class Workspaces:
 
     def find(self, workspace_id: str) -> Workspace | None:
         """Return a workspace by id, or ``None``."""
-        known = self._known.get(workspace_id)
+        known = self._known.get(workspace_id) if isinstance(workspace_id, str) else None  # type: ignore[redundant-expr]
         if known is None:
+            required_text(workspace_id, "a workspace id", MAX_PATH)
             found = self._store.read(lambda tables: tables.document(COLLECTION, workspace_id))
             if found is None:
                 return None
@@ -123,8 +137,7 @@ class Workspaces:
         Raises:
             Misuse: ``limit`` is out of bounds.
         """
-        if not 0 < limit <= 1000:
-            raise Misuse("limit is 1 to 1000")
+        page(after, limit)
         rows = self._store.read(
             lambda tables: tables.list_documents(COLLECTION, after=after, limit=limit)
         )
@@ -132,7 +145,7 @@ class Workspaces:
 
     def containing(self, path: str | os.PathLike[str]) -> Workspace | None:
         """Return the innermost known workspace that holds a path."""
-        place = os.path.realpath(path)
+        place = os.path.realpath(usable_path(path, "path"))
         holding = [
             w
             for w in self.list(limit=1000)
@@ -164,9 +177,11 @@ class Workspaces:
         ).is_dir()
 
 
+@decodes("a workspace")
 def _from(body: bytes) -> Workspace:
     data = json.loads(body)
-    return Workspace(**{**data, "principals": tuple(data["principals"])})
+    text(data["root_path"])
+    return Workspace(**{**data, "principals": tuple(map(text, data["principals"]))})
 
 
 def _id_of(root: Path) -> str:

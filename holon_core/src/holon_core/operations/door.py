@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from holon_core.errors import Refused
+from holon_core.errors import Misuse, Refused
+from holon_core.guard.names import several
 from holon_core.records.failure import failure
 from holon_core.records.words import Authority
 
@@ -60,6 +61,18 @@ class Door:
         if wanted != self.caller.workspace and not self.sees_all:
             raise not_allowed("a caller sees its own workspace")
         return wanted
+
+
+def granted(authorities: Iterable[Authority]) -> frozenset[Authority]:
+    """Return the authorities that a host gives a caller.
+
+    Raises:
+        Misuse: One of them is no authority.
+    """
+    given = tuple(several(authorities, "authorities"))
+    if not all(type(each) is Authority for each in given):
+        raise Misuse(f"authorities are words of Authority: {', '.join(map(str, Authority))}")
+    return frozenset(given)
 
 
 def not_allowed(message: str, **details: Any) -> Refused:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.cancel import CancelToken
+from holon_core.guard.names import checked_caller, required_name
 from holon_core.operations import jsonrpc
 from holon_core.operations.dispatch import dispatch
-from holon_core.operations.door import Door
+from holon_core.operations.door import Door, granted
 from holon_core.operations.jsonrpc import Fault, Message, Request
 from holon_core.operations.lines import nobody_reads, read_lines, write_all
 from holon_core.operations.pool import Pool
@@ -80,9 +81,11 @@ class Server:
         approver: str | None = None,
     ) -> None:
         self._runtime = runtime
-        self._caller = caller
-        self._approver = evolve(caller, principal=approver) if approver else caller
-        self._authorities = frozenset(authorities)
+        self._caller = checked_caller(caller)
+        if approver is not None:
+            caller = evolve(caller, principal=required_name(approver, "approver"))
+        self._approver = caller
+        self._authorities = granted(authorities)
         self._pool = Pool(MAX_THREADS, name="holon-serve")
         self._ends: SimpleQueue[str] = SimpleQueue()
         self._lock = threading.Lock()

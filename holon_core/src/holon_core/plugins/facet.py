@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holon_core.errors import Misuse, Refused
+from holon_core.errors import Refused
+from holon_core.guard.names import required_name, required_text
 from holon_core.records.failure import failure
 from holon_core.records.listing import Listing
 
@@ -137,9 +138,9 @@ class Plugins:
             Refused: ``unknown_guard``: it does not belong to this root; ``guard_active``. What is
                 named in ``required_plugins`` is retired there.
         """
-        for what, text in (("by", by), ("reason", reason)):
-            if not isinstance(text, str) or not text.strip():  # type: ignore[redundant-expr]
-                raise Misuse(f"{what} is a text that is not empty")
+        required_name(by, "by")
+        required_text(reason, "reason")
+        required_text(guard, "guard")
         if guard in self._present:
             raise Refused(failure("guard_active", f"the guard {guard} is active"))
 

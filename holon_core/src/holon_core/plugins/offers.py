@@ -172,7 +172,9 @@ def _name(plugin: object) -> str:
     """Return the name of a plugin object: its own, its module's or its class's."""
     try:
         name = getattr(plugin, "name", None) or getattr(plugin, "__name__", None)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         name = None
     if not isinstance(name, str):
         kind = type(plugin)

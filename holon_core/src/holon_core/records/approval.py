@@ -31,7 +31,7 @@ class ApprovalRecord:
     principal: str
     role: str | None = None
     profile: str | None = None
-    pattern: Mapping[str, Any] | None = None
+    pattern: Mapping[str, Any] | None = field(default=None, repr=False)
     uses_left: int = 1
     requested_at_unix_seconds: int
     expires_at_unix_seconds: int
@@ -53,19 +53,20 @@ class HeldCall:
 
     ``tool`` is the descriptor as it was when the call was held, ``preview`` the executor's
     dry run of it; both are for the approver. ``arguments`` are normalised: exactly what runs.
+    Fields that its schema marks as secret stand in them, so that its ``repr`` shows neither.
     """
 
     call_id: str
     approval_id: str
     state: HeldState
     caller: CallerContext
-    tool: Mapping[str, Any]
-    arguments: Mapping[str, Any]
-    preview: Mapping[str, Any] | None = None
+    tool: Mapping[str, Any] = field(repr=lambda tool: repr(tool.get("id")))
+    arguments: Mapping[str, Any] = field(repr=False)
+    preview: Mapping[str, Any] | None = field(default=None, repr=False)
     idempotency_key: str | None = None
     held_at_unix_seconds: int
     replaced_by: str | None = None
-    flags: tuple[Mapping[str, Any], ...] = field(factory=tuple)
+    flags: tuple[Mapping[str, Any], ...] = field(factory=tuple, repr=False)
 
     def _repr_html_(self) -> str:
         from holon_core.render import held_call_html
