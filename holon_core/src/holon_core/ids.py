@@ -49,7 +49,9 @@ def capability_id(name: str) -> str:
         ``id_problem`` then names.
     """
     return "".join(
-        char if CAPABILITY_ID.fullmatch(char) else "".join(f"%{b:02X}" for b in char.encode())
+        char
+        if CAPABILITY_ID.fullmatch(char)
+        else "".join(f"%{b:02X}" for b in char.encode(errors="surrogatepass"))
         for char in name
     )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from attrs import field, frozen
+from attrs import evolve, field, fields, frozen
 
 from holon_core.errors import Misuse
+from holon_core.guard.names import encodable, several
+from holon_core.nearest import nearest
+from holon_core.records.tool import MAX_OUTPUT_BYTES, MAX_TIMEOUT_S
 from holon_core.records.words import ApprovalRequirement, Effect
 
 F = TypeVar("F")
@@ -20,7 +22,7 @@ UNDECLARED = frozenset({Effect.UNKNOWN})
 def _effects(given: Iterable[str | Effect] | str | None) -> frozenset[Effect]:
     if given is None:
         return UNDECLARED
-    words = [given] if isinstance(given, str) else list(given)
+    words = [given] if isinstance(given, str) else list(several(given, "effects"))
     allowed = [effect.value for effect in Effect]
     unknown = sorted({repr(word) for word in words if word not in allowed})
     if unknown:
@@ -41,10 +43,10 @@ def _approval(given: str) -> ApprovalRequirement:
 
 
 def _texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
-    texts = () if isinstance(given, str) else tuple(given)
+    texts = () if isinstance(given, str) else tuple(several(given, name))
     if isinstance(given, str) or not all(isinstance(text, str) for text in texts):
         raise Misuse(f"{name} takes several texts; write a tuple or a list of them")
-    return texts
+    return tuple(encodable(text, name) for text in texts)
 
 
 def _examples(given: Iterable[str]) -> tuple[str, ...]:
@@ -56,12 +58,16 @@ def _risk_hints(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _references(given: Mapping[str, str] | None) -> Mapping[str, str]:
+    if given is not None and not isinstance(given, Mapping):
+        raise Misuse("secrets maps names of parameters to references, both texts")
     return dict(given or {})
 
 
 def _optional_text(_: Any, attribute: Any, value: object) -> None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
         raise Misuse(f"{attribute.name} has to be a text that is not empty")
+    if isinstance(value, str):
+        encodable(value, attribute.name)
 
 
 def _schema(_: Any, attribute: Any, value: object) -> None:
@@ -73,13 +79,28 @@ def _seconds(_: Any, attribute: Any, value: object) -> None:
     if value is None:
         return
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
-        raise Misuse(f"{attribute.name} has to be a number of seconds above 0")
+    if not number or not 0 < value <= MAX_TIMEOUT_S:  # type: ignore[operator]
+        raise Misuse(
+            f"{attribute.name} has to be a number of seconds above 0, at most {MAX_TIMEOUT_S}"
+        )
 
 
 def _size(_: Any, attribute: Any, value: object) -> None:
-    if value is not None and (type(value) is not int or value < 1):
-        raise Misuse(f"{attribute.name} has to be a whole number of bytes, at least 1")
+    if value is not None and (type(value) is not int or not 1 <= value <= MAX_OUTPUT_BYTES):
+        raise Misuse(
+            f"{attribute.name} has to be a whole number of bytes from 1 to {MAX_OUTPUT_BYTES}"
+        )
+
+
+def _version(_: Any, attribute: Any, value: object) -> None:
+    if value is None:
+        raise Misuse(f"{attribute.name} has to be a text that is not empty")
+    _optional_text(None, attribute, value)
+
+
+def _flag(_: Any, attribute: Any, value: object) -> None:
+    if not isinstance(value, bool):
+        raise Misuse(f"{attribute.name} is True or False")
 
 
 def _isolation(_: Any, attribute: Any, value: object) -> None:
@@ -91,6 +112,8 @@ def _secrets(_: Any, attribute: Any, value: Mapping[object, object]) -> None:
     for name, reference in value.items():
         if not isinstance(name, str) or not isinstance(reference, str) or not reference:
             raise Misuse(f"{attribute.name} maps names of parameters to references, both texts")
+        encodable(name, attribute.name)
+        encodable(reference, attribute.name)
 
 
 @frozen(kw_only=True)
@@ -110,20 +133,37 @@ class ToolOptions:
     input_schema: Mapping[str, Any] | None = field(default=None, validator=_schema)
     output_schema: Mapping[str, Any] | None = field(default=None, validator=_schema)
     examples: tuple[str, ...] = field(default=(), converter=_examples)
-    version: str = field(default="1", validator=_optional_text)
+    version: str = field(default="1", validator=_version)
     approval: ApprovalRequirement = field(default=ApprovalRequirement.NONE, converter=_approval)
     risk_hints: tuple[str, ...] = field(default=(), converter=_risk_hints)
     secrets: Mapping[str, str] = field(default=None, converter=_references, validator=_secrets)
     timeout_s: float | None = field(default=None, validator=_seconds)
     max_output_bytes: int | None = field(default=None, validator=_size)
     isolation: str | None = field(default=None, validator=_isolation)
-    inline: bool = False
-    idempotent: bool = False
+    inline: bool = field(default=False, validator=_flag)
+    idempotent: bool = field(default=False, validator=_flag)
     id: str | None = field(default=None, validator=_optional_text)
 
     def __attrs_post_init__(self) -> None:
         if self.inline and (self.isolation or self.timeout_s is not None):
             raise Misuse("inline excludes timeout_s and isolation: the loop's thread cannot wait")
+
+
+def options_from(given: Mapping[str, Any], base: ToolOptions | None = None) -> ToolOptions:
+    """Make options of keywords.
+
+    Args:
+        given: Fields of ``ToolOptions``.
+        base: Options that they replace, where there are any.
+
+    Raises:
+        Misuse: There is no such option, or a value is refused.
+    """
+    names = [each.name for each in fields(ToolOptions)]
+    for name in given:
+        if name not in names:
+            raise Misuse(f"there is no option {name}{nearest(name, names)}")
+    return ToolOptions(**given) if base is None else evolve(base, **given)
 
 
 @overload
@@ -165,7 +205,7 @@ def tool(fn: Any = None, /, **options: Any) -> Any:
         Misuse: A word is not in its list, a number is out of bounds, options contradict
             each other, or the object cannot carry options.
     """
-    made = ToolOptions(**options)
+    made = options_from(options)
 
     def mark(function: Any) -> Any:
         carrier = getattr(function, "__func__", function)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from holon_core.catalogue.catalogue import Entry
-from holon_core.errors import Rejected
+from holon_core.errors import JsonRefused, Misuse, Rejected
 from holon_core.functions.codec import ArgumentRefused
-from holon_core.functions.decorator import ToolOptions, options_of
+from holon_core.functions.decorator import UNDECLARED, ToolOptions, options_from, options_of
 from holon_core.functions.signature import FunctionShape, describe
 from holon_core.guard.execute import failed
+from holon_core.guard.secrets import reference_problem
 from holon_core.ids import capability_id, id_problem
+from holon_core.plugins.faults import told
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.outcome import ExecutorOutcome, completed
 from holon_core.records.tool import Limits, RuntimeToolDescriptor, SecretSlot
-from holon_core.records.words import LaneKind, Origin, Posture
+from holon_core.records.words import LaneKind, Origin, Posture, Severity
 from holon_core.wire.canonical import digest
 from holon_core.wire.schema_check import check_schema
 
@@ -97,9 +99,29 @@ def entry_of(
         Rejected: With every finding; nothing is registered.
         Misuse: An option is not understood.
     """
+    subject = f"a function of host.{app}"
+    try:
+        return _made(fn, app, given)
+    except (Rejected, Misuse, KeyboardInterrupt):
+        raise
+    except JsonRefused as error:
+        finding = Finding(code="record_invalid", message=error.message, path=error.path)
+        raise Rejected(subject, [finding]) from None
+    except RecursionError:
+        finding = Finding(code="schema_limit", message="nested deeper than can be looked at")
+        raise Rejected(subject, [finding]) from None
+    except BaseException as error:
+        # Looking at an object runs code of its own: properties, hints, defaults.
+        text = f"looking at it raised {told(error)}"
+        raise Rejected(subject, [Finding(code="signature_unsupported", message=text)]) from error
+
+
+def _made(
+    fn: Callable[..., Any], app: str, given: Mapping[str, Any]
+) -> tuple[Entry, tuple[Finding, ...]]:
     options = _options(fn, given)
     shape = describe(fn, options)
-    findings = list(shape.findings)
+    findings = [*shape.findings, *_stated(options)]
     tool_id = f"host.{app}/{capability_id(options.id or shape.name)}"
     problem = id_problem(tool_id)
     if problem is not None:
@@ -118,11 +140,23 @@ def entry_of(
     return _entry(fn, shape, options, tool), tuple(findings)
 
 
+def _stated(options: ToolOptions) -> Iterator[Finding]:
+    """Say what is wrong with what the author states, or left out."""
+    if options.effects == UNDECLARED:
+        yield Finding(
+            code="effects_undeclared",
+            message="no effects are declared, so that every call is refused; declare effects={…}",
+            path="/effects",
+            severity=Severity.WARNING,
+        )
+    for name, reference in options.secrets.items():
+        problem = reference_problem(reference)
+        if problem is not None:
+            yield Finding(code="record_invalid", message=problem, path=f"/secrets/{name}")
+
+
 def _options(fn: Callable[..., Any], given: Mapping[str, Any]) -> ToolOptions:
-    marked = options_of(fn)
-    if marked is None:
-        return ToolOptions(**given)
-    return evolve(marked, **given)
+    return options_from(given, options_of(fn))
 
 
 def _descriptor(

@@ -17,13 +17,16 @@ from holon_core.records.words import (
     Readiness,
 )
 
+MAX_TIMEOUT_S = 3600
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+
 
 @frozen(kw_only=True)
 class Limits:
     """Ceilings on one execution. Policy may lower them, never raise them."""
 
-    timeout_s: float | None = field(default=None, validator=optional([gt(0), le(3600)]))
-    max_output_bytes: int = field(default=256 * 1024, validator=[ge(1), le(64 * 1024 * 1024)])
+    timeout_s: float | None = field(default=None, validator=optional([gt(0), le(MAX_TIMEOUT_S)]))
+    max_output_bytes: int = field(default=256 * 1024, validator=[ge(1), le(MAX_OUTPUT_BYTES)])
 
 
 @frozen(kw_only=True)
