@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SCHEMA_DOMAIN = "holon-operation/1"
 
 
-def dispatch(door: Door, method: str, params: object) -> Any:
+def dispatch(door: Door, method: object, params: object) -> Any:
     """Answer one request.
 
     Args:
@@ -40,7 +40,7 @@ def dispatch(door: Door, method: str, params: object) -> Any:
 
     Source: design, section 8.
     """
-    operation = row_of(door.runtime, method)
+    operation = row_of(door.runtime, method) if isinstance(method, str) else None
     if operation is None:
         raise UnknownOperation(f"no operation {method!r:.100}; protocol/list names those there are")
     if not leaves_trail(operation):
