@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
+
+import pytest
 
 
 def checks(done):
@@ -80,3 +83,16 @@ def test_settings_name_their_source(holon):
     assert found["approval_ttl_s"] == (62, "env HOLON_APPROVAL_TTL_S")
     assert found["store.journal"] == ("wal", "default")
     assert holon("doctor", "--config", HOLON_APPROVAL_TTL_S="62").out.count("env HOLON") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights are of another kind there")
+def test_a_root_that_others_may_write_is_a_problem(holon):
+    """They can exchange the store, and what decides over calls."""
+    holon("tool", "call", "host.cli/add", "a=1", "b=2")
+    holon.root.chmod(0o777)
+
+    done = holon("doctor")
+
+    assert done.code == 1
+    assert f"{holon.root} may be written by others" in done.out
+    assert "chmod go-w" in done.out

@@ -127,10 +127,15 @@ def storage(setup: Setup, root: Path) -> Iterator[Check]:
         remedy = "nothing: the first command that needs it makes it"
         yield Check(name="storage root", state=State.ABSENT, detail=str(root), remedy=remedy)
         return
+    from holon_core.store.ownership import open_to_others
+
     usable = root.is_dir() and os.access(root, os.R_OK | os.W_OK | os.X_OK)
     state = State.OK if usable else State.PROBLEM
     remedy = "" if usable else "make it a folder of yours, or name another by --root"
     yield Check(name="storage root", state=state, detail=str(root), remedy=remedy)
+    for said in open_to_others(root.resolve()):
+        remedy = "chmod go-w it, or name another root by --root"
+        yield Check(name="storage root", state=State.PROBLEM, detail=said, remedy=remedy)
     if usable:
         yield from _opened(setup, root)
 

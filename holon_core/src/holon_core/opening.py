@@ -38,6 +38,7 @@ from holon_core.plugins.offers import gather, given_names, services_of
 from holon_core.plugins.services import Services
 from holon_core.records.finding import has_errors
 from holon_core.store.oslock import OsLock
+from holon_core.store.ownership import open_to_others, tighten
 from holon_core.store.protocol import StoreBusy
 from holon_core.store.sqlite import SqliteStore
 from holon_core.tools import Tools
@@ -184,11 +185,18 @@ def _make_root(root: Path) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         (root / "live").mkdir(exist_ok=True, mode=0o700)
+        tighten(root / "live")
     except OSError as error:
         raise StoreError(
             "store_unavailable", f"the storage root {root} cannot be made: {error.strerror}"
         ) from error
-    return root.resolve()
+    root = root.resolve()
+    found = open_to_others(root)
+    if found:
+        from holon_core import logs
+
+        logs.LOGGER.warning("%s", "; ".join(("the storage root is not its user's alone", *found)))
+    return root
 
 
 def _assemble(

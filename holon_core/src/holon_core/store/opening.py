@@ -14,6 +14,7 @@ from pathlib import Path
 from holon_core.errors import StoreError
 from holon_core.store import filesystem
 from holon_core.store.migrations import APPLICATION_ID, migrate, refuse_newer
+from holon_core.store.ownership import tighten
 
 # Beyond this size a full check at each open would cost more than the work; `holon doctor` does it.
 CHECKED_AT_OPEN_BYTES = 32 * 1024 * 1024
@@ -89,6 +90,8 @@ def prepare(path: Path, journal: str, mounts: Path) -> None:
     try:
         if path.exists():
             _check_header(path)
+            for part in ("", "-wal", "-shm"):
+                tighten(path.with_name(path.name + part))
         else:
             _create(path, journal)
     except FAULTS as error:
