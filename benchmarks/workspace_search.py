@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holon_builtin_workspace.descriptors import SOURCE, tools
+from holon_builtin_workspace.descriptors import tools
+from holon_builtin_workspace.lane import SOURCE
 from holon_builtin_workspace.ripgrep import packaged
 from holon_core.catalogue.catalogue import Entry
 from holon_core.functions.host import DEFINITION_DOMAIN

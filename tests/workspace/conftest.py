@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from holon_builtin_workspace.descriptors import SOURCE, tools
+from holon_builtin_workspace.descriptors import tools
+from holon_builtin_workspace.lane import SOURCE
 from holon_core.catalogue.catalogue import Entry
 from holon_core.functions.host import DEFINITION_DOMAIN
 from holon_core.records.result import ToolResult

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from holon_builtin_workspace.descriptors import SOURCE, tools
+from holon_builtin_workspace.descriptors import tools
+from holon_builtin_workspace.lane import SOURCE
 from holon_core.catalogue.catalogue import Entry
 from holon_core.functions.host import DEFINITION_DOMAIN
 from holon_core.runtime import Runtime

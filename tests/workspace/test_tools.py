@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from holon_builtin_workspace.descriptors import SOURCE, tools
+from holon_builtin_workspace.descriptors import tools
+from holon_builtin_workspace.lane import SOURCE
 from holon_core.records.result import ToolResult
 from holon_core.records.words import Effect, Posture, Status
 from holon_core.runtime import Runtime

@@ -13,7 +13,7 @@ from holon_builtin_workspace.grep_files import (
     MAX_MATCHES,
     GrepFiles,
 )
-from holon_builtin_workspace.lane import SOURCE as SOURCE
+from holon_builtin_workspace.lane import SOURCE
 from holon_builtin_workspace.list_dir import DEFAULT_ENTRIES, MAX_ENTRIES, ListDir
 from holon_builtin_workspace.read_file import DEFAULT_BYTES, MAX_BYTES, ReadFile
 from holon_builtin_workspace.schemas import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.errors import Misuse, Refused, RuntimeNotOpen
-from holon_core.guard.names import (
+from holon_core.names import (
     MAX_PATH,
     checked_caller,
     names,

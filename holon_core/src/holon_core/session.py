@@ -8,8 +8,8 @@ from holon_core.errors import RuntimeNotOpen, StoreError
 from holon_core.guard import call as guarded
 from holon_core.guard import rehearsal
 from holon_core.guard.attempt import Attempt
-from holon_core.guard.names import MAX_NAME, MAX_TOOL_ID, optional_text, required_text
 from holon_core.guard.results import record_refusal, unrecorded
+from holon_core.names import MAX_NAME, MAX_TOOL_ID, optional_text, required_text
 from holon_core.records.failure import failure
 from holon_core.visible import escape_unseen
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holon_core.catalogue import pins
 from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import Refused
-from holon_core.guard.names import MAX_TOOL_ID, optional_text, page, required_text
+from holon_core.names import MAX_TOOL_ID, optional_text, page, required_text
 from holon_core.records.listing import Listing
 
 if TYPE_CHECKING:

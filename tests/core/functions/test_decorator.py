@@ -118,7 +118,7 @@ def test_an_unknown_option_is_told_with_the_nearest_one():
     """A misspelt option is no option, and what was meant is told."""
     with pytest.raises(Misuse, match="no option effect; did you mean effects"):
         tool(effect={"none"})  # type: ignore[call-overload]
-    with pytest.raises(Misuse, match="no option zzz$"):
+    with pytest.raises(Misuse, match=r"no option zzz$"):
         tool(zzz=1)  # type: ignore[call-overload]
 
 

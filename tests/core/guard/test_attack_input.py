@@ -601,7 +601,7 @@ def test_a_folder_in_place_of_a_program_is_named(tmp_path):
     outcome = run(spec)
 
     assert outcome.cause == "spawn_failed"
-    assert "it is a folder" in outcome.reason
+    assert "it is a folder" in str(outcome.reason)
 
 
 # Closing while others call

@@ -25,6 +25,19 @@ def lower_hex(text: str) -> str:
     return re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), text)
 
 
+def mixed_case(text: str) -> str:
+    return "".join(c.upper() if n % 2 else c.lower() for n, c in enumerate(text))
+
+
+def upper_codes(text: str) -> str:
+    return re.sub(r"\\u[0-9a-f]{4}", lambda code: "\\u" + code[0][2:].upper(), text)
+
+
+def utf16(text: str, sign: str) -> str:
+    units = text.encode("utf-16-be").hex()
+    return "".join(sign + units[at : at + 4] for at in range(0, len(units), 4))
+
+
 # Written here once more, and not taken from the code under test.
 ENCODINGS: dict[str, Callable[[str], str]] = {
     "raw": lambda s: s,
@@ -38,6 +51,28 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "json-slash": lambda s: json.dumps(s)[1:-1].replace("/", "\\/"),
     "html": html.escape,
     "html-decimal": lambda s: html.escape(s).replace("&#x27;", "&#39;"),
+    "hex-mixed": lambda s: mixed_case(s.encode().hex()),
+    "url-mixed": lambda s: re.sub(
+        "%[0-9A-F]{2}", lambda code: mixed_case(code[0]), quote(s, safe="")
+    ),
+    "url-every-byte": lambda s: "".join(f"%{b:02X}" for b in s.encode()),
+    "url-every-byte-mixed": lambda s: mixed_case("".join(f"%{b:02x}" for b in s.encode())),
+    "json-every-character": lambda s: utf16(s, "\\u"),
+    "json-every-character-upper": lambda s: utf16(s, "\\u").upper().replace("\\U", "\\u"),
+    "json-upper": lambda s: upper_codes(json.dumps(s)[1:-1]),
+    "json-in-json": lambda s: json.dumps(json.dumps(s))[3:-3],
+    "json-in-json-unicode": lambda s: json.dumps(
+        json.dumps(s, ensure_ascii=False), ensure_ascii=False
+    )[3:-3],
+    "html-every-character": lambda s: "".join(f"&#{ord(c)};" for c in s),
+    "html-every-character-hex": lambda s: "".join(f"&#x{ord(c):x};" for c in s),
+    "html-every-character-upper": lambda s: "".join(f"&#X{ord(c):X};" for c in s),
+    "escaped-every-byte": lambda s: "".join(f"\\x{b:02x}" for b in s.encode()),
+    "python": lambda s: repr(s)[1:-1],
+    "python-beside-quotes": lambda s: repr("'\"" + s)[4:-1],
+    "python-ascii": lambda s: ascii(s)[1:-1],
+    "python-bytes": lambda s: repr(s.encode())[2:-1],
+    "python-in-json": lambda s: json.dumps(repr(s)[1:-1])[1:-1],
     "hex": lambda s: s.encode().hex(),
     "hex-upper": lambda s: s.encode().hex().upper(),
     "base64": lambda s: base64.b64encode(s.encode()).decode(),

@@ -12,7 +12,7 @@ from attrs import frozen
 from holon_core.catalogue.catalogue import MAX_PINS, PINS, TOOLS
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.errors import Refused
-from holon_core.guard.names import required_name, required_text
+from holon_core.names import required_name, required_text
 from holon_core.records.failure import failure
 from holon_core.store.rows import decodes
 

@@ -8,7 +8,7 @@ from holon_core.catalogue.words import terms as terms_of
 from holon_core.discovery import cursor as cursors
 from holon_core.discovery.availability import Judge
 from holon_core.errors import Misuse
-from holon_core.guard.names import several
+from holon_core.names import several
 from holon_core.records.discovery import DiscoveredTool, DiscoveryPage
 from holon_core.records.words import Availability, Surface
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 from attrs import evolve, field, fields, frozen
 
 from holon_core.errors import Misuse
-from holon_core.guard.names import encodable, several
+from holon_core.names import encodable, several
 from holon_core.nearest import nearest
 from holon_core.records.tool import MAX_OUTPUT_BYTES, MAX_TIMEOUT_S
 from holon_core.records.words import ApprovalRequirement, Effect

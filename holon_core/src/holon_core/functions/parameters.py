@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
 from attrs import NOTHING, frozen
@@ -133,7 +132,7 @@ def _unreadable(fn: Any, problem: str) -> Subject:
     return Subject(function=fn, name=name, doc=None, problems=(problem,))
 
 
-def read_subject(fn: Callable[..., Any]) -> Subject:
+def read_subject(fn: Any) -> Subject:
     """Take a callable apart, whichever kind it is.
 
     Returns:

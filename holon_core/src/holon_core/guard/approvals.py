@@ -11,7 +11,8 @@ from holon_core.errors import Misuse, Refused
 from holon_core.guard.attempt import Attempt
 from holon_core.guard.evidence import RUNTIME_CHAIN
 from holon_core.guard.grants import checked_pattern
-from holon_core.guard.names import (
+from holon_core.ids import new_id
+from holon_core.names import (
     MAX_NAME,
     MAX_TOOL_ID,
     optional_name,
@@ -22,7 +23,6 @@ from holon_core.guard.names import (
     same_person,
     whole,
 )
-from holon_core.ids import new_id
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.failure import failure
 from holon_core.records.words import ApprovalState, Effect, HeldState

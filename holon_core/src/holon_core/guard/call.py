@@ -21,7 +21,6 @@ from holon_core.guard.attempt import Attempt, Refusal
 from holon_core.guard.closing import close
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.holding import hold, make_preview
-from holon_core.guard.names import MAX_TOOL_ID, required_text
 from holon_core.guard.results import (
     common_fields,
     foreign_failure,
@@ -34,6 +33,7 @@ from holon_core.guard.results import (
 from holon_core.guard.sealed import SealedCall, mint
 from holon_core.guard.secrets import of_slot
 from holon_core.guard.spending import denial, reason_without_spending, spend
+from holon_core.names import MAX_TOOL_ID, required_text
 from holon_core.plugins.faults import kind_of, told
 from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure

@@ -11,7 +11,9 @@ from attrs import evolve
 from holon_core.errors import JsonRefused, Misuse, Refused
 from holon_core.guard import bundle, verify
 from holon_core.guard.evidence import RUNTIME_CHAIN
-from holon_core.guard.names import (
+from holon_core.guard.workspaces import COLLECTION as WORKSPACES
+from holon_core.ids import new_id
+from holon_core.names import (
     MAX_NAME,
     MAX_TOOL_ID,
     required_name,
@@ -19,8 +21,6 @@ from holon_core.guard.names import (
     usable_path,
     whole,
 )
-from holon_core.guard.workspaces import COLLECTION as WORKSPACES
-from holon_core.ids import new_id
 from holon_core.records.evidence import EvidenceHead, EvidenceRecord, Verification
 from holon_core.records.failure import failure
 from holon_core.records.listing import Listing

@@ -46,11 +46,11 @@ class _Known:
         # Wherever 15 bytes stand, one of their first eight begins an aligned block of eight. So
         # eight look-ups find every occurrence, and looking all blocks of a text up in a table
         # costs the same for one secret as for a thousand.
-        if len(form.key) >= 15:
-            for block in {_aligned(form.key[i:], 8, "Q")[0] for i in range(8)}:
+        if len(form.low) >= 15:
+            for block in {_aligned(form.low[i:], 8, "Q")[0] for i in range(8)}:
                 self.eights.setdefault(block, []).append(form)
-        elif len(form.key) >= 7:
-            for block in {_aligned(form.key[i:], 4, "I")[0] for i in range(4)}:
+        elif len(form.low) >= 7:
+            for block in {_aligned(form.low[i:], 4, "I")[0] for i in range(4)}:
                 self.fours.setdefault(block, []).append(form)
         else:
             self.shorts.append(form)
@@ -62,20 +62,23 @@ class _Known:
 
     def spans(self, data: bytes) -> list[tuple[int, int, str]]:
         """Find all occurrences: where each begins and ends, and the name of the secret."""
-        bare = compact(data)
+        low = data.lower()
+        bare_low = compact(low)
+        candidates = self.candidates(bare_low)
+        bare = compact(data) if candidates else b""
         return [
             (start, end, form.name)
-            for form in self.candidates(bare)
-            for start, end in form.spans(data, bare)
+            for form in candidates
+            for start, end in (form.spans(low, bare_low) if form.folded else form.spans(data, bare))
         ]
 
     def candidates(self, bare: bytes) -> list[Form]:
-        """Return the forms that may occur in a compact text; almost always none, at once."""
-        forms = [form for form in self.shorts if form.key in bare]
+        """Return the forms that may occur in a compact text in lower case; mostly none, at once."""
+        forms = [form for form in self.shorts if form.low in bare]
         for table, size, code in ((self.eights, 8, "Q"), (self.fours, 4, "I")):
             if table and not table.keys().isdisjoint(blocks := _aligned(bare, size, code)):
                 hit = {form for block in blocks if block in table for form in table[block]}
-                forms += [form for form in hit if form.key in bare]
+                forms += [form for form in hit if form.low in bare]
         return forms
 
 
@@ -87,10 +90,11 @@ def _aligned(data: bytes, size: int, code: Any) -> list[int]:
 class Redactor:
     """Replaces every known secret value by ``[redacted:<name>]``, in each of its shapes.
 
-    Shapes: raw, URL-encoded, base64 and base64url (alone or inside a longer payload), hex,
-    JSON-escaped, HTML-escaped, each also with line breaks inside. A text that holds none of them
-    is returned as it is, and what was redacted once stays as it is. At most 1,024 values are
-    kept; beyond that the one registered longest ago goes. Safe to use from any thread.
+    Shapes: raw, URL-encoded, base64 and base64url (alone or inside a longer payload), hex, as
+    codes of its bytes or characters, JSON-escaped (twice, too), HTML-escaped, as Python shows it,
+    each also with line breaks inside. A text that holds none of them is returned as it is, and
+    what was redacted once stays as it is. At most 1,024 values are kept; beyond that the one
+    registered longest ago goes. Safe to use from any thread.
 
     Source: docs/evidence.md, "Redaction".
     """
@@ -197,30 +201,30 @@ def _replaced(data: bytes, spans: list[tuple[int, int, bytes]]) -> bytes:
 
 def _without_end(known: _Known, data: bytes) -> bytes:
     """Replace the longest beginning of a secret that the data ends with."""
-    best, mark = len(data), b""
+    best, mark, low = len(data), b"", data.lower()
     for form in known.forms:
-        first, steps = form.body[:1], 0
+        first, steps, seen = form.body[:1], 0, low if form.folded else data
         # Room for a line break after every byte.
-        at = data.find(first, max(0, len(data) - 6 * len(form.body)))
+        at = seen.find(first, max(0, len(data) - 6 * len(form.body)))
         while 0 <= at < best:
-            end, reached = walk(data, at, form.body)
+            end, reached = walk(seen, at, form.body)
             steps += reached
             if (end == len(data) and reached >= _MIN_PART) or steps > _MAX_STEPS:
                 best, mark = at, known.marks[form.name]
-            at = data.find(first, at + 1)
+            at = seen.find(first, at + 1)
     return data[:best] + mark if mark else data
 
 
 def _without_start(known: _Known, data: bytes) -> bytes:
     """Replace the longest end of a secret that the data starts with."""
-    best, mark = 0, b""
+    best, mark, low = 0, b"", data.lower()
     # The cut may have gone through a line break that is written as two characters.
     starts = (0, 1) if data[:1] in (b"n", b"r") else (0,)
     for form in known.forms:
-        size, steps = len(form.body), 0
+        size, steps, seen = len(form.body), 0, low if form.folded else data
         for skipped in range(1, size - _MIN_PART + 1):
             for start in starts:
-                end, reached = walk(data, start, form.body, skipped)
+                end, reached = walk(seen, start, form.body, skipped)
                 steps += reached - skipped
                 if steps > _MAX_STEPS:
                     end, reached = min(len(data), 6 * size), size

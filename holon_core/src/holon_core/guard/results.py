@@ -6,7 +6,7 @@ from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import FAILURES, StoreError, StructuredFailureKind
-from holon_core.guard.names import MAX_TOOL_ID
+from holon_core.names import MAX_TOOL_ID
 from holon_core.records.failure import BlockingReason, StructuredFailure, failure
 from holon_core.records.result import EvidenceRef, ToolResult
 from holon_core.records.words import Status

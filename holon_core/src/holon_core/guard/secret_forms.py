@@ -15,7 +15,8 @@ _BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _BASE64_END = re.compile(rb"(?:[\r\n]|\\[nr])*[A-Za-z0-9+/_-]={0,2}")
 # What encoders leave as it is: everything else encoded, a path, encodeURIComponent, encodeURI.
 _URL_SAFE = ("", "/", "!'()*", "!'()*;:@&=+$,/?#")
-_URL_CODE = re.compile(r"%[0-9A-F]{2}")
+# Codes of hexadecimal digits, which encoders write in either case.
+_CODED = re.compile(r"%[0-9A-Fa-f]{2}|\\[ux][0-9A-Fa-f]{2}|&#x[0-9A-Fa-f]")
 _HEAD = 64
 
 
@@ -38,14 +39,25 @@ class Form:
 
     ``left`` and ``right`` say that a further base64 character on that side holds bits of it.
     ``key`` is what is left of it in a compact text, where occurrences are looked for in linear
-    time; each is then compared in full, byte by byte.
+    time; each is then compared in full, byte by byte. ``folded`` says that it is looked for in
+    the text in lower case, as it stands itself; ``low`` is the key of any form in such a text.
     """
 
-    __slots__ = ("_head", "body", "key", "left", "name", "right")
+    __slots__ = ("_head", "body", "folded", "key", "left", "low", "name", "right")
 
-    def __init__(self, name: str, body: bytes, *, left: bool = False, right: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: bytes,
+        *,
+        left: bool = False,
+        right: bool = False,
+        folded: bool = False,
+    ) -> None:
         self.name, self.body, self.left, self.right = name, body, left, right
+        self.folded = folded
         self.key = compact(body)
+        self.low = compact(body.lower())
         self._head: re.Pattern[bytes] | None = None
 
     def spans(self, data: bytes, bare: bytes) -> list[tuple[int, int]]:
@@ -160,22 +172,58 @@ def unusable(value: str) -> str | None:
 
 
 def forms_of(name: str, value: str) -> list[Form]:
-    """List the shapes of a value: raw, URL, JSON, HTML, hex and base64, each once.
+    """List the shapes of a value, each once; see docs/secrets.md, "Redaction".
 
     Args:
         name: What an occurrence is replaced with.
         value: At least four characters; see ``unusable``.
     """
+    raw = value.encode()
+    shown = {value, *_repr(value, raw)}
+    texts = {*shown, *_url(value), *_html(value), *_coded(value, raw)}
+    for text in tuple(texts):
+        texts |= _json(text)
+    # A text of JSON inside a text of JSON.
+    for text in shown:
+        texts |= {twice for once in _json(text) for twice in _json(once)}
+    forms = {(joined(raw.hex().encode()), True, False, False)} | _base64(raw)
+    for text in texts:
+        folded = _CODED.search(text) is not None
+        body = joined(text.encode())
+        forms.add((joined(body.lower()) if folded else body, folded, False, False))
+    return [
+        Form(name, body, left=left, right=right, folded=folded)
+        for body, folded, left, right in sorted(forms)
+    ]
+
+
+def _json(text: str) -> set[str]:
     import json
 
-    raw = value.encode()
-    texts = {value, *_url(value), *_html(value), raw.hex(), raw.hex().upper()}
-    for text in tuple(texts):
-        for ascii_only in (True, False):
-            quoted = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
-            texts |= {quoted, quoted.replace("/", "\\/")}
-    forms = {(joined(text.encode()), False, False) for text in texts} | _base64(raw)
-    return [Form(name, body, left=left, right=right) for body, left, right in sorted(forms)]
+    quoted = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    return quoted | {each.replace("/", "\\/") for each in quoted}
+
+
+def _repr(value: str, raw: bytes) -> set[str]:
+    """Write it as Python shows texts and bytes; which quotes are escaped depends on the whole."""
+    plain = {
+        "".join(repr(character)[1:-1] for character in value),
+        "".join(ascii(character)[1:-1] for character in value),
+        "".join(repr(bytes([byte]))[2:-1] for byte in raw),
+    }
+    return plain | {text.replace("'", "\\'") for text in plain}
+
+
+def _coded(value: str, raw: bytes) -> set[str]:
+    """Write every byte, or every character, as a code."""
+    units = value.encode("utf-16-be").hex()
+    return {
+        "".join(f"%{byte:02x}" for byte in raw),
+        "".join(f"\\x{byte:02x}" for byte in raw),
+        "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)),
+        "".join(f"&#{ord(character)};" for character in value),
+        "".join(f"&#x{ord(character):x};" for character in value),
+    }
 
 
 def _url(value: str) -> set[str]:
@@ -183,8 +231,7 @@ def _url(value: str) -> set[str]:
 
     texts = {quote(value, safe=safe) for safe in _URL_SAFE}
     texts |= {text.replace("~", "%7E") for text in texts}
-    texts |= {text.replace("%20", "+") for text in texts}
-    return texts | {_URL_CODE.sub(lambda code: code[0].lower(), text) for text in texts}
+    return texts | {text.replace("%20", "+") for text in texts}
 
 
 def _html(value: str) -> set[str]:
@@ -195,7 +242,7 @@ def _html(value: str) -> set[str]:
     return {some, full, decimal, decimal.replace("&quot;", "&#34;")}
 
 
-def _base64(raw: bytes) -> set[tuple[bytes, bool, bool]]:
+def _base64(raw: bytes) -> set[tuple[bytes, bool, bool, bool]]:
     # The secret may begin at any of three offsets inside a longer payload. Characters that hold
     # its bits alone are the same whatever stands around it; those at its ends are not.
     from base64 import b64encode
@@ -206,7 +253,8 @@ def _base64(raw: bytes) -> set[tuple[bytes, bool, bool]]:
         bits = 8 * (offset + len(raw))
         middle = code[(8 * offset + 5) // 6 : bits // 6]
         partial = bits % 6 != 0
-        forms |= {(each, offset > 0, partial) for each in (middle, middle.translate(_URL_ALPHABET))}
+        for each in (middle, middle.translate(_URL_ALPHABET)):
+            forms.add((each, False, offset > 0, partial))
     return forms
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import asdict, evolve
 
 from holon_core.errors import Refused, WorkspaceInsideRoot
-from holon_core.guard.names import (
+from holon_core.names import (
     MAX_PATH,
     names,
     page,

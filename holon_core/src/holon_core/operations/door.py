@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from holon_core.errors import Misuse, Refused
-from holon_core.guard.names import several
+from holon_core.names import several
 from holon_core.records.failure import failure
 from holon_core.records.words import Authority
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.cancel import CancelToken
-from holon_core.guard.names import checked_caller, required_name
+from holon_core.names import checked_caller, required_name
 from holon_core.operations import jsonrpc
 from holon_core.operations.dispatch import dispatch
 from holon_core.operations.door import Door, granted

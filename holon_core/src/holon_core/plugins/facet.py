@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holon_core.errors import Refused
-from holon_core.guard.names import required_name, required_text
+from holon_core.names import required_name, required_text
 from holon_core.records.failure import failure
 from holon_core.records.listing import Listing
 

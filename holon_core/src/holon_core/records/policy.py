@@ -13,7 +13,7 @@ from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Decision, Effect, Posture
 
 
-def _decision(_: Any, attribute: Any, value: object) -> None:
+def _decision(_: Any, attribute: Any, value: Any) -> None:
     if type(value) is not Decision:
         raise Misuse(f"{attribute.name} is Decision.ALLOW, ASK or DENY, not {value!r:.100}")
 
