@@ -670,13 +670,15 @@ def test_a_tool_that_closes_its_own_runtime_does_not_wait_for_itself(open_runtim
     """Its call cannot end before the closing does."""
     monkeypatch.setattr("holon_core.guard.running.WAIT_S", 60)
     left: list[tuple[str, ...]] = []
+    own: list[holon.Runtime] = []
 
     @holon.tool(effects={"none"})
     def closes() -> int:
-        left.append(rt.close())
+        left.append(own[0].close())
         return 1
 
     rt = open_runtime(closes)
+    own.append(rt)
     result = rt.session(principal="ann").call("host.app/closes")
 
     assert left == [()]
