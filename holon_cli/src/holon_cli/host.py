@@ -13,7 +13,7 @@ import click
 
 from holon_cli.common import NO_WORKSPACE, Setup
 from holon_core.errors import StoreError
-from holon_core.records.words import READ_ONLY, Authority
+from holon_core.records.words import READ_ONLY, Authority, Effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -54,10 +54,12 @@ RECORDED = frozenset({"evidence", "execution-approval", "workspace"})
 
 def wanted_by(row: Operation) -> Wanted:
     """Tell what the command of an operation wants of the storage root."""
-    # What does more than read leaves evidence, so the root is made for it, too.
-    if not row.effects <= READ_ONLY:
+    if Effect.HOST_STATE_WRITE in row.effects:
         return Wanted.WRITE
-    return Wanted.RECORDS if row.noun in RECORDED else Wanted.READ
+    if row.noun in RECORDED:
+        return Wanted.RECORDS
+    # What does more than read leaves evidence, so the root is made for it, too.
+    return Wanted.READ if row.effects <= READ_ONLY else Wanted.WRITE
 
 
 @contextmanager
