@@ -483,12 +483,14 @@ def test_a_distribution_that_no_folder_holds_is_read_too(site: Site, open_runtim
 
 def test_an_interrupt_while_metadata_is_read_passes(site: Site, monkeypatch) -> None:
     """The user's interrupt ends the opening."""
-    from importlib.metadata import PathDistribution
+    from importlib.metadata import distributions
 
     def interrupting(self, filename):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PathDistribution, "read_text", interrupting)
+    # Of several kinds where a library of the suite brings finders of its own.
+    for kind in {type(each) for each in distributions()}:
+        monkeypatch.setattr(kind, "read_text", interrupting)
 
     with pytest.raises(KeyboardInterrupt):
         find_installed(None)

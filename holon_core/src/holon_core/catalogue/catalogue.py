@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from bisect import bisect_right, insort
 from collections import OrderedDict
@@ -12,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
 
-from holon_core.catalogue.codec import descriptor_from
+from holon_core.catalogue.codec import descriptor_from, pinned_digest
 from holon_core.ids import id_problem
 from holon_core.records.words import READ_ONLY, Effect
-from holon_core.store.rows import decodes, text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -224,7 +222,7 @@ class Catalogue:
         if pins is None:
             generation = self._generation
             rows = self._store.read(lambda tables: tables.list_documents(PINS, limit=MAX_PINS))
-            pins = {row.id: _pinned(row.body) for row in rows}
+            pins = {row.id: pinned_digest(row.body) for row in rows}
             with self._lock:
                 if generation == self._generation:
                     self._pins = pins
@@ -264,7 +262,7 @@ class Catalogue:
         for each, (stored, pin) in self._store.read(work).items():
             entry = self._own.get(each) or (None if stored is None else self._entry(stored.body))
             if entry is not None:
-                found[each] = (entry, None if pin is None else _pinned(pin.body))
+                found[each] = (entry, None if pin is None else pinned_digest(pin.body))
         return found
 
     @property
@@ -296,8 +294,3 @@ class Catalogue:
 
     def __len__(self) -> int:
         return len(self._own) + self._store.read(lambda tables: tables.count_documents(TOOLS))
-
-
-@decodes("a pin")
-def _pinned(body: bytes) -> str:
-    return text(json.loads(body)["digest"])

@@ -13,7 +13,7 @@ from holon_core.records.tool import (
     SecretSlot,
 )
 from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture
-from holon_core.store.rows import decodes
+from holon_core.store.rows import decodes, text
 
 
 def descriptor_json(tool: RuntimeToolDescriptor) -> dict[str, Any]:
@@ -81,3 +81,9 @@ def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
         provenance=Provenance(distribution=origin[0], version=origin[1], plugin=origin[2]),
         digest=data["digest"],
     )
+
+
+@decodes("a pin")
+def pinned_digest(body: bytes) -> str:
+    """Return the digest of the definition that a stored pin lets run."""
+    return text(json.loads(body)["digest"])

@@ -81,8 +81,8 @@ def gather(
     guarding = _Guarding(manager, host)
     policies = guarding.of("holon_policies", "policy", _policy)
     sinks = guarding.of("holon_evidence_sinks", "sink", _sink)
-    providers = guarding.of("holon_secret_providers", "secret provider", _provider)
-    providers = _schemes(manager, providers)
+    offered = guarding.of("holon_secret_providers", "secret provider", _provider)
+    providers = _schemes(manager, offered)
     reviewing = set(manager.implementers("holon_review_registration"))
     reviewers = [owner_of(origin) for name, origin in manager.names() if name in reviewing]
     return Offers(
@@ -118,13 +118,10 @@ class _Guarding:
         offered = self._manager.offers(hook, self._host)
         kept = _kept(self._manager, offered, check)
         good = set(map(id, kept))
-        owners = [owner_of(each.provenance) for each in offered if id(each) not in good]
-        owners += [
-            owner_of(origin)
-            for name, origin in self._manager.names()
-            if (hook, name) in self._manager.failed
-        ]
-        self.failed |= {f"{kind} {owner}" for owner in owners}
+        lost = [each.provenance for each in offered if id(each) not in good]
+        failed = self._manager.failed
+        lost += [origin for name, origin in self._manager.names() if (hook, name) in failed]
+        self.failed |= {f"{kind} {owner_of(origin)}" for origin in lost}
         return kept
 
 
