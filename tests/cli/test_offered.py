@@ -12,6 +12,7 @@ from command import Command, Done
 from sample_lanes import Site
 
 CODE = """
+from support import label
 import holon_core as holon
 
 @holon.hookimpl
@@ -109,7 +110,7 @@ def test_the_noun_helps(acme: Command) -> None:
     assert "About guests: invite" in done.out
 
 
-@pytest.mark.parametrize("words", [("acme-guests", "eat"), ("acme-guest", "list")], ids=str)
+@pytest.mark.parametrize("words", [("acme-guests", "eat"), ("acme-guest", "list")], ids=label)
 def test_what_no_plugin_offers_is_a_mistake(acme: Command, words: tuple[str, ...]) -> None:
     """It is named, and no storage root is made for it."""
     done: Done = acme(*words)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holon_cli.values import JsonParam, pairs
+from support import label
 
 SCHEMA = {
     "properties": {
@@ -51,7 +52,7 @@ def test_a_pair_is_read_by_the_schema_of_the_tool(word, expected):
 @pytest.mark.parametrize(
     "words",
     [["novalue"], ["=x"], [":=1"], ["a=1", "a=2"], ["a:={"], ["a:=NaN"], ['a:={"b":1,"b":2}']],
-    ids=repr,
+    ids=label,
 )
 def test_a_word_that_is_no_pair_is_a_usage_error(words):
     """Nothing is guessed: no sign, no key, a key twice, JSON that is none."""

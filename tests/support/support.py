@@ -43,6 +43,10 @@ def shared_json(name: str) -> Any:
 
 def label(value: object) -> str:
     """Name a parameter the same way in every process: no addresses, sets in order."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {label(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (set, frozenset)):
         return "{" + ", ".join(sorted(map(repr, value))) + "}"
-    return re.sub(r" at 0x[0-9a-f]+", "", str(value))[:40]
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value) if isinstance(value, str) else str(value))[
+        :60
+    ]

@@ -19,6 +19,7 @@ from holon_core.guard.redaction import Redactor
 from holon_core.records.evidence import EvidenceHead
 from holon_core.store.evidence_tables import genesis
 from holon_core.store.sqlite import SqliteStore
+from support import label
 
 SAID = {"by": "bo", "reason": "asked for"}
 
@@ -77,7 +78,7 @@ def test_calls_without_a_workspace_have_a_chain_of_their_own(store):
 
 
 @pytest.mark.parametrize(
-    "page", [{"limit": 0}, {"limit": -1}, {"limit": 1001}, {"after": -1}], ids=str
+    "page", [{"limit": 0}, {"limit": -1}, {"limit": 1001}, {"after": -1}], ids=label
 )
 def test_a_listing_is_bounded(store, page):
     """A page holds 1 to 1000 records of its own chain, and of no other."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import holon_core as holon
+from support import label
 
 
 def plain(a: int) -> int:
@@ -105,7 +106,7 @@ def test_a_schema_that_is_nested_without_end_is_rejected(rt, which, levels):
 
 
 @pytest.mark.parametrize(
-    "error", [SystemExit(3), GeneratorExit(), ValueError("x\ud800"), RecursionError()], ids=repr
+    "error", [SystemExit(3), GeneratorExit(), ValueError("x\ud800"), RecursionError()], ids=label
 )
 def test_an_object_that_raises_when_it_is_looked_at_is_rejected(rt, error):
     """It ends no program."""
@@ -122,7 +123,7 @@ def test_an_interrupt_while_an_object_is_looked_at_goes_on(rt):
         rt.register(Raises(KeyboardInterrupt()), effects={"none"})
 
 
-@pytest.mark.parametrize("fn", [None, 5, "text", int, [], object()], ids=repr)
+@pytest.mark.parametrize("fn", [None, 5, "text", int, [], object()], ids=label)
 def test_what_is_no_function_is_rejected(rt, fn):
     """Of whatever type it is."""
     with pytest.raises(holon.Rejected):

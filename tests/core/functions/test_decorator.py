@@ -10,6 +10,7 @@ import pytest
 from holon_core.errors import Misuse
 from holon_core.functions.decorator import ToolOptions, options_of, tool
 from holon_core.records.words import ApprovalRequirement, Effect
+from support import label
 
 
 def test_a_decorated_function_stays_itself():
@@ -106,7 +107,7 @@ def test_a_single_effect_may_be_a_text():
         ({"inline": True, "timeout_s": 1}, "inline excludes timeout_s and isolation"),
         ({"inline": True, "isolation": "process"}, "inline excludes timeout_s and isolation"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_an_option_that_cannot_work_is_misuse(options, text):
     """Unknown words, numbers out of bounds and contradictions are refused with what is allowed."""

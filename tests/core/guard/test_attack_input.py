@@ -17,6 +17,7 @@ from holon_core.records.failure import BlockingReason, StructuredFailure, failur
 from holon_core.records.finding import Finding
 from holon_core.records.outcome import ExecutorFailure, ExecutorOutcome, ExecutorStatus
 from holon_core.records.words import ApprovalState
+from support import label
 
 WRITE, READ = "host.app/write", "host.app/read"
 SAID = {"by": "boss", "reason": "model citizen"}
@@ -563,7 +564,7 @@ def test_what_is_shown_of_a_session_and_a_held_call_is_safe(open_runtime):
 @pytest.mark.parametrize(
     "argv",
     ["/bin/echo", b"/bin/echo", (), None, 5, ("echo",), ("/bin/echo", 5), (b"/bin/echo",)],
-    ids=repr,
+    ids=label,
 )
 def test_a_program_is_a_tuple_of_texts(open_runtime, argv):
     """A text would be taken letter by letter."""

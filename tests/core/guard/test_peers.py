@@ -14,6 +14,7 @@ from door import approve, kinds, trail
 from holon_core.errors import JsonRefused
 from holon_core.wire.canonical import canonical
 from holon_core.wire.values import normalise
+from support import label
 
 WRITE = "host.app/write"
 
@@ -216,7 +217,7 @@ ADVICE = [
 ]
 
 
-@pytest.mark.parametrize("answer", ADVICE, ids=repr)
+@pytest.mark.parametrize("answer", ADVICE, ids=label)
 def test_advice_that_is_no_verdict_releases_nothing(open_runtime, write, ran, answer):
     """Neither an absent decision nor a friendly word counts as a yes."""
     rt = open_runtime(write, plugins=[Policies(Answering("model", answer))])

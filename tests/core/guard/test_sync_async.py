@@ -15,6 +15,7 @@ import pytest
 import holon_core as holon
 from door import answer_of, approve, eventually, kinds, open_calls, trail
 from holon_core.guard import execute
+from support import label
 
 READ = "host.app/read"
 
@@ -263,7 +264,7 @@ def test_a_coroutine_closed_in_the_middle_closes_its_record(open_runtime):
 
 
 @pytest.mark.parametrize("kind", ["sync", "limited", "async"])
-@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), ValueError("x")], ids=repr)
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), ValueError("x")], ids=label)
 def test_whatever_a_tool_raises_is_an_outcome(open_runtime, kind, error):
     """From a thread, under a limit or on a loop; the runtime works on afterwards."""
 

@@ -13,6 +13,7 @@ from holon_core.operations.faults import problem_of
 from holon_core.operations.table import OPERATIONS
 from holon_core.records.finding import Finding
 from holon_core.records.words import Authority
+from support import label
 
 ALL = frozenset(Authority)
 WRITE = {"tool": "host.app/write", "arguments": {"text": "hi"}}
@@ -101,7 +102,7 @@ def test_a_refused_call_is_a_result_and_is_recorded(ask):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[1], "text", {"a": float("nan")}, {1: 2}, {"a": 2**60}], ids=repr
+    "arguments", [[1], "text", {"a": float("nan")}, {1: 2}, {"a": 2**60}], ids=label
 )
 def test_arguments_that_are_no_json_object_are_judged_by_the_call(ask, arguments):
     """The request is not refused as a whole: the attempt leaves its trail."""

@@ -18,6 +18,7 @@ from holon_core.records.finding import Finding
 from holon_core.records.operation import Operation
 from holon_core.records.words import Authority, Effect
 from sample_lanes import problems
+from support import label
 
 TEXT = {"type": "string"}
 GREETING = {
@@ -90,7 +91,7 @@ def test_a_row_needs_its_authority():
     assert "acme-greeting/read" not in [each["method"] for each in listed]
 
 
-@pytest.mark.parametrize("params", [{}, {"name": 1}, {"name": "x", "more": 1}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"name": 1}, {"name": "x", "more": 1}], ids=label)
 def test_parameters_are_read_by_the_rows_schema(params):
     """It is closed where it says nothing of further members; the handler is not entered."""
 

@@ -12,6 +12,7 @@ from holon_core.guard.panel import MAX_STUCK, NamedPolicy
 from holon_core.guard.policy import PolicyEngine
 from holon_core.records.policy import PolicyRequest, Verdict
 from holon_core.records.words import Decision
+from support import label
 
 Make = Callable[..., PolicyRequest]
 ALLOW, DENY = Decision.ALLOW, Decision.DENY
@@ -85,7 +86,7 @@ def test_ab_lane_006_anything_but_a_verdict_is_a_deny(make_request: Make, said: 
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("s3cret"), SystemExit(0), GeneratorExit(), RecursionError()], ids=repr
+    "error", [ValueError("s3cret"), SystemExit(0), GeneratorExit(), RecursionError()], ids=label
 )
 def test_ab_lane_006_a_policy_that_raises_is_a_deny(
     make_request: Make, error: BaseException

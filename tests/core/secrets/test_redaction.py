@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from holon_core.guard.redaction import MAX_VALUES, Redactor
 from holon_core.guard.secret_forms import unusable
 from holon_core.wire.json_types import JsonValue
+from support import label
 
 SECRET = "s3cr3t/Value+1="
 MARK = "[redacted:api]"
@@ -103,7 +104,7 @@ def test_every_encoding_of_a_secret_is_replaced(encoding: str) -> None:
     assert redactor().text(f"before {shown} after") == f"before {MARK} after"
 
 
-@pytest.mark.parametrize("line_break", BREAKS, ids=repr)
+@pytest.mark.parametrize("line_break", BREAKS, ids=label)
 @pytest.mark.parametrize("at", range(1, len(SECRET)))
 def test_a_secret_split_over_lines_is_replaced(line_break: str, at: int) -> None:
     """AB-EVIDENCE-001: a line break anywhere inside a secret does not hide it."""

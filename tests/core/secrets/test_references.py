@@ -18,6 +18,7 @@ from holon_core.guard.secrets import SecretResolver, builtin_providers
 from holon_core.records.failure import StructuredFailure
 from holon_core.records.secret import SecretProvider, SecretValue
 from holon_core.records.words import Severity
+from support import label
 
 VALUE = "s3cr3t/Value+1="
 
@@ -284,7 +285,7 @@ def test_an_interrupt_by_the_keyboard_passes() -> None:
         resolver(failing).fetch("vault:x")
 
 
-@pytest.mark.parametrize("answer", [None, "", b"bytes", 7, True], ids=repr)
+@pytest.mark.parametrize("answer", [None, "", b"bytes", 7, True], ids=label)
 def test_what_is_no_text_is_no_value(answer: object) -> None:
     """A provider answers with text or with nothing."""
     failure = refused(resolver(Vault(answer=answer)).fetch("vault:x"))
@@ -306,7 +307,7 @@ def test_a_provider_may_say_how_to_set_the_value() -> None:
     assert refused(resolver(AdvisingVault("ask Ada")).fetch("vault:x")).message == "ask Ada"
 
 
-@pytest.mark.parametrize("advice", [None, 7, ValueError(VALUE), SystemExit()], ids=repr)
+@pytest.mark.parametrize("advice", [None, 7, ValueError(VALUE), SystemExit()], ids=label)
 def test_useless_advice_is_left_away(advice: object) -> None:
     """A provider that fails to advise fails no further."""
     failure = refused(resolver(AdvisingVault(advice)).fetch("vault:x"))
@@ -314,7 +315,9 @@ def test_useless_advice_is_left_away(advice: object) -> None:
     assert failure.message == "the provider vault has no value for this reference"
 
 
-@pytest.mark.parametrize("scheme", ["env", "secret", "keyring", "Vault", "", None, "a:b"], ids=repr)
+@pytest.mark.parametrize(
+    "scheme", ["env", "secret", "keyring", "Vault", "", None, "a:b"], ids=label
+)
 def test_a_provider_with_a_taken_or_odd_scheme_is_left_out(
     monkeypatch: pytest.MonkeyPatch, scheme: object
 ) -> None:

@@ -24,6 +24,7 @@ from holon_core.records.evidence import EvidenceHead, EvidenceRecord
 from holon_core.records.sink import SinkState
 from holon_core.store.protocol import Tables
 from holon_core.store.sqlite import SqliteStore
+from support import label
 
 NOW = 1_700_000_000.0
 
@@ -200,7 +201,7 @@ def test_a_start_delivers_what_an_earlier_runtime_left(
     until(lambda: sink.of("w") == [1, 2, 3, 4, 5])
 
 
-@pytest.mark.parametrize("error", [RuntimeError("https://key@host"), SystemExit(3)], ids=repr)
+@pytest.mark.parametrize("error", [RuntimeError("https://key@host"), SystemExit(3)], ids=label)
 def test_a_failing_sink_is_tried_again_and_reported(
     store: SqliteStore, make_pump: MakePump, error: BaseException
 ) -> None:
