@@ -10,9 +10,9 @@ import pytest
 
 from command import Command, Done
 from sample_lanes import Site
+from support import label
 
 CODE = """
-from support import label
 import holon_core as holon
 
 @holon.hookimpl
