@@ -9,7 +9,7 @@ from holon_core.guard import call as guarded
 from holon_core.guard import rehearsal
 from holon_core.guard.attempt import Attempt
 from holon_core.guard.results import record_refusal, unrecorded
-from holon_core.names import MAX_NAME, MAX_TOOL_ID, optional_text, required_text
+from holon_core.names import MAX_NAME, MAX_TOOL_ID, required_text
 from holon_core.records.failure import failure
 from holon_core.visible import escape_unseen
 
@@ -70,9 +70,13 @@ class Session:
             RuntimeNotOpen: The runtime was closed.
         """
         attempt = self._attempt(tool, arguments, key=key, definition=definition)
-        self._guard.threads.refuse_on_loop()
-        with self._guard.running.under_way(attempt):
-            return guarded.call(self._guard, attempt)
+        guard = self._guard
+        guard.threads.refuse_on_loop()
+        guard.running.begin(attempt)
+        try:
+            return guarded.call(guard, attempt)
+        finally:
+            guard.running.end(attempt)
 
     async def acall(
         self,
@@ -273,9 +277,12 @@ class Session:
         mode: str = "call",
     ) -> Attempt:
         self._check_open()
-        required_text(tool, "a tool id", MAX_TOOL_ID)
-        optional_text(key, "an idempotency key", MAX_NAME)
-        optional_text(definition, "the digest of a definition", MAX_NAME)
+        if type(tool) is not str or not self._guard.catalogue.has_own(tool):
+            required_text(tool, "a tool id", MAX_TOOL_ID)
+        if key is not None:
+            required_text(key, "an idempotency key", MAX_NAME)
+        if definition is not None:
+            required_text(definition, "the digest of a definition", MAX_NAME)
         raw = {} if arguments is None else arguments
         attempt = Attempt(tool, raw, self.caller, mode=mode, pin=definition, key=key)
         if self._begun is not None:

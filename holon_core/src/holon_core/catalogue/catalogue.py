@@ -127,6 +127,13 @@ class Entry:
         return None if self.tool.output_schema is None else marked_paths(self.tool.output_schema)
 
     @cached_property
+    def named(self) -> str:
+        """The tool as a closing record names it; the call's first record says the rest."""
+        from holon_core.wire.canonical import canonical
+
+        return canonical({"id": self.tool.id}).decode()
+
+    @cached_property
     def fragment(self) -> str:
         """The tool as evidence names it, encoded once."""
         from holon_core.wire.canonical import canonical
@@ -208,6 +215,10 @@ class Catalogue:
             inline=runs.inline,
             self_limiting=runs.self_limiting,
         )
+
+    def has_own(self, tool_id: str) -> bool:
+        """Tell whether an id is of a tool that this process registered."""
+        return tool_id in self._own
 
     def forget(self) -> None:
         """Drop what was read from the store, after another process changed it."""

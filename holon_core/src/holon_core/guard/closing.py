@@ -159,12 +159,12 @@ def _draft(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, checked: _C
         return recorder.quick(
             attempt,
             kind,
-            lambda: {"tool": attempt.entry.fragment},
+            lambda: {"tool": attempt.entry.named},
             payload=payload,
             depends_on=(attempt.entry,),
             duration_ms=took_ms,
         )
-    fields = {"duration_ms": str(took_ms), "tool": attempt.entry.fragment}
+    fields = {"duration_ms": str(took_ms), "tool": attempt.entry.named}
     if checked.problem is not None:
         fields["failure"] = failure_fragment(guard, checked.problem)
     if drafts:

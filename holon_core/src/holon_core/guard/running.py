@@ -33,14 +33,23 @@ class Running:
         Raises:
             RuntimeNotOpen: Closing has begun meanwhile.
         """
-        # Entered before it looks, as closing looks after it has said so: one sees the other.
-        self._attempts[attempt.call_id] = attempt, get_ident()
+        self.begin(attempt)
         try:
-            if self._closed:
-                raise RuntimeNotOpen("this runtime was closed; open another")
             yield
         finally:
-            self._attempts.pop(attempt.call_id, None)
+            self.end(attempt)
+
+    def begin(self, attempt: Attempt) -> None:
+        """Count an attempt until ``end``; for the common call, which a block would slow."""
+        # Entered before it looks, as closing looks after it has said so: one sees the other.
+        self._attempts[attempt.call_id] = attempt, get_ident()
+        if self._closed:
+            self.end(attempt)
+            raise RuntimeNotOpen("this runtime was closed; open another")
+
+    def end(self, attempt: Attempt) -> None:
+        """Count an attempt no longer."""
+        self._attempts.pop(attempt.call_id, None)
 
     def close(self) -> list[str]:
         """Wait for the calls of other threads, cancel those that go on, wait once more.

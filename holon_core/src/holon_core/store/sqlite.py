@@ -82,37 +82,26 @@ class SqliteStore:
             self._check_open()
             if self._writer.in_transaction:
                 raise Misuse("a transaction inside another of the same thread; join them")
-            return self._until_free(
-                self._alone if single else self._attempt,
-                work,
-                wait=wait,
-                full=full,
-                started=started,
-            )
+            run = self._alone if single else self._attempt
+            while True:
+                try:
+                    return run(work, full)
+                except opening.FAULTS as error:
+                    started = self._wait_for_others(error, wait=wait, started=started)
         finally:
             lock.release()
 
-    def _until_free(
-        self,
-        attempt: Callable[[Callable[[Tables], T], bool], T],
-        work: Callable[[Tables], T],
-        *,
-        wait: bool,
-        full: bool,
-        started: float,
-    ) -> T:
-        while True:
-            try:
-                return attempt(work, full)
-            except opening.FAULTS as error:
-                if not opening.is_busy(error):
-                    raise opening.fault(error) from error
-                if not wait:
-                    raise StoreBusy from error
-                started = started or time.monotonic()
-                if time.monotonic() > started + self._wait_s:
-                    raise self._locked("another process") from error
-            opening.pause()
+    def _wait_for_others(self, error: Exception, *, wait: bool, started: float) -> float:
+        """Pause where the store was busy; return since when this has waited."""
+        if not opening.is_busy(error):
+            raise opening.fault(error) from error
+        if not wait:
+            raise StoreBusy from error
+        started = started or time.monotonic()
+        if time.monotonic() > started + self._wait_s:
+            raise self._locked("another process") from error
+        opening.pause()
+        return started
 
     def _durable(self, full: bool) -> None:
         if full is not self._full:
@@ -120,7 +109,8 @@ class SqliteStore:
             self._full = full
 
     def _alone(self, work: Callable[[Tables], T], full: bool) -> T:
-        self._durable(full)
+        if full is not self._full:
+            self._durable(full)
         try:
             return work(self._tables)
         except BaseException:
