@@ -140,7 +140,7 @@ def main(runs: int = 15) -> None:
             install(site, count)
             fresh_ms(OPEN, site, f"{root}.warm")
             first, found = fresh_ms(OPEN, site, root)
-            assert found == [count, count], found
+            assert all(each >= count for each in found), found
             places.append((count, site, root, first))
         # In turn, so that what else the machine does falls on all alike.
         warm: dict[int, list[float]] = {count: [] for count, *_ in places}
