@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holon_core.guard.approval_view import build_view
+from holon_core.guard.results import blocking_of
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.evidence import EvidenceRecord
-from holon_core.records.failure import blocking, failure
+from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.listing import Listing
 from holon_core.records.result import EvidenceRef, ExplainStep, Explanation, ToolResult
@@ -93,7 +94,7 @@ def _result(text: str, value: Any) -> Any:
         status=Status.BLOCKED,
         output=value,
         failure=failure("tool_raised", text, detail=text),
-        blocking_reasons=(blocking("policy_denied", text),),
+        blocking_reasons=(blocking_of(failure("policy_denied", text)),),
         held=text,
         evidence_refs=(EvidenceRef(chain=text, seq=1),),
         call_id=text,
@@ -230,7 +231,9 @@ def test_a_completed_result_shows_its_output():
 def test_a_blocked_result_says_what_would_lift_it():
     """The next action stands beside the reason."""
     result = ToolResult(
-        status=Status.BLOCKED, blocking_reasons=(blocking("policy_denied"),), call_id="c1"
+        status=Status.BLOCKED,
+        blocking_reasons=(blocking_of(failure("policy_denied")),),
+        call_id="c1",
     )
 
     assert "ask an operator" in safe(result._repr_html_()).text

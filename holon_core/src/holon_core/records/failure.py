@@ -52,9 +52,3 @@ def failure(code: str, message: str | None = None, /, **details: Any) -> Structu
     """
     kind, _, meaning, _ = FAILURES[code]
     return StructuredFailure(kind=kind, code=code, message=message or meaning, details=details)
-
-
-def blocking(code: str, message: str | None = None) -> BlockingReason:
-    """Make the blocking reason of one row of the failure table."""
-    kind, _, meaning, action = FAILURES[code]
-    return BlockingReason(kind=kind, code=code, message=message or meaning, next_action=action)
