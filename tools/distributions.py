@@ -200,7 +200,9 @@ def _list_in_workspace(row: Distribution) -> None:
     path = ROOT / "pyproject.toml"
     text = path.read_text(encoding="utf-8")
     for last, new in (("holon_cli/src", f"{row.folder}/src"), ("holon_cli", row.import_name)):
-        text = text.replace(f", {_quoted(last)}", f", {_quoted(last)}, {_quoted(new)}")
+        text = text.replace(
+            f"    {_quoted(last)},\n", f"    {_quoted(last)},\n    {_quoted(new)},\n"
+        )
     path.write_text(text, encoding="utf-8")
 
 
@@ -216,8 +218,8 @@ def _make_folder(row: Distribution) -> list[str]:
         ROOT / "tests" / short / "test_import.py": (
             f'"""{row.name} as a whole."""\n\nimport {row.import_name}\n\n\n'
             "def test_the_package_says_what_it_is() -> None:\n"
-            '    """The package imports and carries its description."""\n'
-            f"    assert {row.import_name}.__doc__ == {_quoted(row.description + '.')}\n"
+            '    """The package imports and says what it is."""\n'
+            f"    assert {row.import_name}.__doc__\n"
         ),
     }
     for path, text in texts.items():

@@ -1,0 +1,1 @@
+"""Portable Elegy contracts: types, schemas, validation, canonical form, argument templates."""

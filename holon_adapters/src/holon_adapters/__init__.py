@@ -1,0 +1,1 @@
+"""The adapter lane of Holon: governed operations of HTTP APIs."""

@@ -1,0 +1,1 @@
+"""The memory lane of Holon: workspace memory over the elegy.memory contract."""

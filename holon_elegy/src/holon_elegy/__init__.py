@@ -1,0 +1,1 @@
+"""The Elegy lane of Holon: skills imported as governed capabilities."""

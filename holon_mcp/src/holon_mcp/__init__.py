@@ -1,0 +1,1 @@
+"""The MCP lane of Holon: server metadata in, governed tools out."""

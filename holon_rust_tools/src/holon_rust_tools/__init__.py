@@ -1,0 +1,1 @@
+"""The Rust lane of Holon: governed source to proven binary."""

@@ -1,0 +1,1 @@
+"""The script lane of Holon: script artifacts as frozen tools."""

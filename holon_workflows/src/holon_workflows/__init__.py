@@ -1,0 +1,1 @@
+"""Durable workflows of governed steps for Holon."""

@@ -1,0 +1,8 @@
+"""holon-workflows as a whole."""
+
+import holon_workflows
+
+
+def test_the_package_says_what_it_is() -> None:
+    """The package imports and says what it is."""
+    assert holon_workflows.__doc__
