@@ -35,6 +35,7 @@ from holon_core.plugins.host import Behind
 from holon_core.plugins.lanes import join
 from holon_core.plugins.loader import core_version, find_installed
 from holon_core.plugins.offers import gather, given_names, services_of
+from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services
 from holon_core.records.finding import has_errors
 from holon_core.store.oslock import OsLock
@@ -268,12 +269,17 @@ def _assemble(
         core=(core_version() or "") if joined.sources else "",
     )
     sources.read()
+    catalogue = Catalogue(store, joined.executors, blocker(joined, _active(offered.manager)))
+    if offered.manager is not None:
+        behind.registering = Registering(
+            offered.manager, registry, sources=sources, catalogue=catalogue
+        )
     pump = SinkPump(store, sinks, clock=clock, to_record=to_record, runtime_id=runtime_id)
     guard = Guard(
         store=store,
         clock=clock,
         config=settings,
-        catalogue=Catalogue(store, joined.executors, blocker(joined, _active(offered.manager))),
+        catalogue=catalogue,
         policy=policy,
         secrets=SecretResolver(providers, settings.secrets),
         redactor=redactor,

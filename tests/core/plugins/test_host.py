@@ -80,6 +80,8 @@ def test_a_host_can_neither_approve_nor_call(open_runtime, keeping) -> None:
         "logger",
         "name",
         "offers",
+        "register_source",
+        "remove_source",
         "service",
     }
 

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from holon_core.catalogue.codec import descriptor_from, pinned_digest
 from holon_core.ids import id_problem
+from holon_core.records.lane import executor_of
 from holon_core.records.words import READ_ONLY, Effect
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class Catalogue:
 
     def _entry(self, body: bytes) -> Entry:
         tool = descriptor_from(body)
-        runs = self._executors.get(tool.id.partition("/")[0])
+        runs = executor_of(self._executors, tool.id.partition("/")[0])
         blocked = self._why_blocked(tool)
         if runs is None or blocked is not None:
             return Entry(evolve(tool, runs_here=False), None, blocked=blocked)

@@ -37,23 +37,31 @@ Reviewer = Callable[[RuntimeToolDescriptor, "RuntimeToolDescriptor | None"], Ite
 
 @frozen(kw_only=True)
 class StoredSource:
-    """What is stored of a source: under which key it was read, by whom, and what was found."""
+    """What is stored of a source: under which key it was read, by whom, and what was found.
+
+    ``registered`` sources came while a runtime was open: nothing offers them at the next start.
+    """
 
     id: str
     key: str
     distribution: str
     findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
+    registered: bool = False
 
 
 @frozen(kw_only=True)
 class Registered:
-    """What registering one source came to; findings are by tool id, else by position."""
+    """What registering one source came to; findings are by tool id, else by position.
+
+    ``dropped``: the source itself is gone, and all that it defined.
+    """
 
     source: str
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
+    dropped: bool = False
 
 
 class Registry:
@@ -107,6 +115,7 @@ class Registry:
         provenance: Provenance,
         key: str = "",
         whole: bool = True,
+        registered: bool = False,
     ) -> Registered:
         """Make the stored definitions of a source those that are given.
 
@@ -119,6 +128,7 @@ class Registry:
             provenance: Who provides them.
             key: Distribution version and signal under which they were read.
             whole: These are all; otherwise what is stored beyond them stays.
+            registered: Nothing offers the source at a start; it stays until it is dropped.
         """
         judge = Candidates(
             source, lanes=self._lanes, limits=self._limits, origin=origin, provenance=provenance
@@ -126,11 +136,13 @@ class Registry:
         stored = self._bodies(source)
         good, findings = self._sift(judge, definitions, stored)
         removed = [each for each in stored if each not in good and (whole or each in findings)]
-        state = {
+        state: dict[str, Any] = {
             "key": key,
             "distribution": provenance.distribution,
             "findings": _findings_json(findings),
         }
+        if registered:
+            state["registered"] = True
         changes: list[tuple[str, bytes | None]] = [
             (label, body) for label, body in good.items() if stored.get(label) != body
         ]
@@ -148,7 +160,7 @@ class Registry:
         """Remove a source that is gone for good, with all that it defined."""
         removed = tuple(self._bodies(source))
         self._write(source, [(each, None) for each in removed], None)
-        return Registered(source=source, removed=removed)
+        return Registered(source=source, removed=removed, dropped=True)
 
     def review(
         self, tool: RuntimeToolDescriptor, before: RuntimeToolDescriptor | None
@@ -282,5 +294,9 @@ def _stored_source(source: str, body: bytes) -> StoredSource:
         for label, found in data["findings"].items()
     }
     return StoredSource(
-        id=source, key=data["key"], distribution=data["distribution"], findings=findings
+        id=source,
+        key=data["key"],
+        distribution=data["distribution"],
+        findings=findings,
+        registered=data.get("registered", False),
     )

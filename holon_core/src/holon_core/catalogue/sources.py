@@ -26,8 +26,9 @@ _JOIN_S = 1.0
 class SourceState:
     """What became of one source of definitions when it was read last.
 
-    ``state`` is ``current`` (nothing changed since the stored reading), ``read``, ``late``,
-    ``failed`` or ``absent``: its plugin is not active. Of all but ``read`` the stored
+    ``state`` is ``current`` (nothing changed since the stored reading), ``read``,
+    ``registered`` (while a runtime was open; nothing reads it), ``late``, ``failed`` or
+    ``absent``: its plugin is not active. Of all but ``read`` the stored
     definitions stay, after ``failed`` with those that came before the fault. ``findings`` are
     by tool id, else by position.
     """
@@ -101,6 +102,25 @@ class Sources:
             self._states[name] = self._settle(source, answers.get(name), stored.get(name))
         return self.states()
 
+    def offers(self, name: str) -> bool:
+        """Tell whether a plugin offers a source of this id."""
+        return name in self._sources
+
+    def note(self, done: Registered, distribution: str) -> None:
+        """Keep what became of a source that was registered, or dropped, just now."""
+        if done.dropped:
+            self._states.pop(done.source, None)
+            return
+        self._states[done.source] = SourceState(
+            id=done.source,
+            distribution=distribution,
+            state="registered",
+            added=done.added,
+            changed=done.changed,
+            removed=done.removed,
+            findings=done.findings,
+        )
+
     def close(self) -> tuple[str, ...]:
         """Return the names of threads that a late source still keeps."""
         return tuple(f"holon-source in {name}" for name, w in self._late.items() if w.alive)
@@ -117,8 +137,17 @@ class Sources:
         return name in self._late
 
     def _without_plugin(self, stored: StoredSource) -> None:
-        if stored.distribution in self._complete:
+        here = stored.distribution in self._complete
+        if here and not stored.registered:
             self._registry.drop(stored.id)
+            return
+        if stored.registered and (here or not stored.distribution):
+            self._states[stored.id] = SourceState(
+                id=stored.id,
+                distribution=stored.distribution,
+                state="registered",
+                findings=stored.findings,
+            )
             return
         self._states[stored.id] = SourceState(
             id=stored.id,

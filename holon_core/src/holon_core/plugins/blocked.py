@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from holon_core.records.failure import failure
+from holon_core.records.lane import executor_of
 from holon_core.records.words import LaneKind, Origin
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def blocker(
             return failure(
                 "dependency_missing", text, lane=tool.lane, distribution=provider or None
             )
-        if tool.id.partition("/")[0] in joined.executors:
+        if executor_of(joined.executors, tool.id.partition("/")[0]) is not None:
             return None
         brought_by = tool.provenance.distribution
         if tool.origin is Origin.IMPORTED_STATE or not brought_by or brought_by in active:

@@ -12,9 +12,15 @@ from holon_core.errors import Misuse, RuntimeNotOpen
 from holon_core.ids import capability_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holon_core.catalogue.registry import Registered
     from holon_core.plugins.documents import Documents
     from holon_core.plugins.manager import Offer, PluginManager
+    from holon_core.plugins.registering import Registering
     from holon_core.plugins.services import Services
+    from holon_core.records.skill import SkillSourceDescriptor
+    from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Store
 
 T = TypeVar("T")
@@ -98,6 +104,40 @@ class PluginHost(Protocol):
         """
         ...
 
+    def register_source(
+        self, source: SkillSourceDescriptor, definitions: Iterable[RuntimeToolDescriptor]
+    ) -> Registered:
+        """Make the definitions of a source of the plugin's own those that are given.
+
+        They stay in the catalogue of the storage root, over later starts, until they are
+        registered anew or removed. They are run by the executor of the source, or of the source
+        that its id is under: one for ``acme`` runs those of ``acme.imported``.
+
+        Args:
+            source: Its id begins with the distribution's name; its origin is ``registered`` or
+                ``imported_state``.
+            definitions: All of them; those with an error finding stay out.
+
+        Returns:
+            What was added, changed and removed, and the findings.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
+            Misuse: The id is not the plugin's to give, or the origin is another.
+            Refused: ``conflict``: a plugin offers the source by ``holon_skill_sources``.
+        """
+        ...
+
+    def remove_source(self, source: str) -> Registered:
+        """Remove a source that was registered, with all that it defined.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
+            Misuse: The id is not the plugin's.
+            Refused: ``conflict``: a plugin offers the source by ``holon_skill_sources``.
+        """
+        ...
+
 
 class Behind:
     """What the hosts of one runtime's plugins look at; opens and closes with it.
@@ -123,6 +163,7 @@ class Behind:
         self.is_open = False
         self.manager: PluginManager | None = None
         self.services: Services | None = None
+        self.registering: Registering | None = None
         self._hosts: dict[str, Host] = {}
 
     def host(self, name: str) -> Host:
@@ -187,6 +228,21 @@ class Host:
         if manager is None or manager.specified_by(hook) != self.name:
             raise Misuse(f"{hook} is not a hook that {self.name} specified")
         return tuple(manager.offers(hook, behind.host))
+
+    def register_source(
+        self, source: SkillSourceDescriptor, definitions: Iterable[RuntimeToolDescriptor]
+    ) -> Registered:
+        """Register a source of the plugin's own."""
+        return self._registering().register(self.name, source, definitions)
+
+    def remove_source(self, source: str) -> Registered:
+        """Remove a source that was registered."""
+        return self._registering().remove(self.name, source)
+
+    def _registering(self) -> Registering:
+        registering = self._open().registering
+        assert registering is not None, "set before a runtime with plugins is open"
+        return registering
 
     def _open(self) -> Behind:
         if not self._behind.is_open:

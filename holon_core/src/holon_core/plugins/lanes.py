@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
@@ -93,9 +94,7 @@ class _Check:
 
     def __init__(self, manager: PluginManager) -> None:
         self._manager = manager
-        # Ids of longer names are not those of shorter ones, whoever is active.
-        self._owners = {*FIRST_PARTY, *(owner_of(origin) for _, origin in manager.names())}
-        self._owners |= {owner_of(bad.provenance) for bad in manager.quarantined}
+        self._owners = owners_of(manager)
         self.descriptors: dict[int, SkillSourceDescriptor] = {}
 
     def refuse(self, offer: Offer, text: str) -> None:
@@ -157,20 +156,39 @@ class _Check:
         return self._own_source(descriptor.id, offer.provenance)
 
     def _own_source(self, source: str, provenance: Provenance) -> str:
-        """Return a source id if it belongs to its provider."""
-        if type(source) is not str or not SOURCE_ID.fullmatch(source):
-            raise _Refused("a source id is of a-z 0-9 . _ -, and begins with a letter or digit")
-        if source.startswith("holon.") and is_first_party(provenance):
-            return source
-        if source.startswith(RESERVED_SOURCES) or source.partition(".")[0] in ("host", "frozen"):
-            raise _Refused(f"the source id {source} is reserved")
-        owner = owner_of(provenance)
-        if not _begins_with(source, owner):
-            raise _Refused(f"the source id {source} does not begin with {owner}")
-        for end in range(len(owner) + 1, len(source) + 1):
-            if source[end : end + 1] in ("", ".", "-") and source[:end] in self._owners:
-                raise _Refused(f"the source id {source} belongs to {source[:end]}")
+        return own_source(source, provenance, self._owners)
+
+
+def owners_of(manager: PluginManager) -> set[str]:
+    """Name all whose names sources begin with. Ids of longer names are not those of shorter."""
+    owners = {*FIRST_PARTY, *(owner_of(origin) for _, origin in manager.names())}
+    return owners | {owner_of(bad.provenance) for bad in manager.quarantined}
+
+
+def source_problem(source: str, provenance: Provenance, owners: Iterable[str]) -> str:
+    """Say why a source id is not its provider's to give; empty where it is."""
+    try:
+        own_source(source, provenance, frozenset(owners))
+    except _Refused as refused:
+        return str(refused)
+    return ""
+
+
+def own_source(source: str, provenance: Provenance, owners: AbstractSet[str]) -> str:
+    """Return a source id if it belongs to its provider."""
+    if type(source) is not str or not SOURCE_ID.fullmatch(source):
+        raise _Refused("a source id is of a-z 0-9 . _ -, and begins with a letter or digit")
+    if source.startswith("holon.") and is_first_party(provenance):
         return source
+    if source.startswith(RESERVED_SOURCES) or source.partition(".")[0] in ("host", "frozen"):
+        raise _Refused(f"the source id {source} is reserved")
+    owner = owner_of(provenance)
+    if not _begins_with(source, owner):
+        raise _Refused(f"the source id {source} does not begin with {owner}")
+    for end in range(len(owner) + 1, len(source) + 1):
+        if source[end : end + 1] in ("", ".", "-") and source[:end] in owners:
+            raise _Refused(f"the source id {source} belongs to {source[:end]}")
+    return source
 
 
 class _Refused(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from attrs import field, frozen
@@ -49,15 +49,29 @@ class CapabilityLane:
 class LaneExecutor:
     """What runs the tools of one source.
 
-    ``source`` is a source id of the same distribution. ``executor`` has ``execute(call)``, sync
-    or async, and ``preview(call)``. ``self_limiting`` says that it keeps the time limit itself,
-    as everything does that runs through ``call.run_process``.
+    ``source`` is a source id of the same distribution; what is registered while a runtime is
+    open under ``<source>.<more>`` is run, too, unless another executor is for that.
+    ``executor`` has ``execute(call)``, sync or async, and ``preview(call)``. ``self_limiting``
+    says that it keeps the time limit itself, as everything does that runs through
+    ``call.run_process``.
     """
 
     source: str
     executor: Any
     self_limiting: bool = False
     inline: bool = False
+
+
+def executor_of(executors: Mapping[str, LaneExecutor], source: str) -> LaneExecutor | None:
+    """Return what runs the tools of a source: its own executor, else that of what it is under.
+
+    Names of distributions have no dot, so that a source is never under another distribution's.
+    """
+    found = executors.get(source)
+    while found is None and "." in source:
+        source = source.rpartition(".")[0]
+        found = executors.get(source)
+    return found
 
 
 class SkillSource(Protocol):

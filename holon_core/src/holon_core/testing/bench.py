@@ -30,8 +30,8 @@ PRINCIPAL = "lane-suite"
 APPROVER = "lane-suite-approver"
 
 
-def _nothing(_: Path) -> None:
-    """Leave a workspace empty."""
+def _nothing(_: object) -> None:
+    """Leave a workspace empty, or a runtime as it opened."""
 
 
 @frozen(kw_only=True)
@@ -45,7 +45,8 @@ class Lane:
     ``failing`` are calls that the tool has to refuse, ``slow`` take longer than a second if
     nothing ends them, ``large`` make more output than 4 KiB. ``secrets`` names environment
     variables that hold secrets besides those of secret slots. ``prepare`` fills a fresh
-    workspace. ``config`` are settings of the runtime, as ``Runtime.open`` takes them.
+    workspace; ``setup`` registers, in each runtime that was opened, what the lane itself does
+    not define. ``config`` are settings of the runtime, as ``Runtime.open`` takes them.
     """
 
     distribution: str
@@ -56,6 +57,7 @@ class Lane:
     large: Calls = field(factory=dict)
     secrets: Sequence[str] = ()
     prepare: Callable[[Path], None] = _nothing
+    setup: Callable[[Runtime], None] = _nothing
     config: Mapping[str, Any] = field(factory=dict)
 
     def module(self) -> str | None:
@@ -121,6 +123,7 @@ class Bench:
             else:
                 opened = Runtime.open(self.folder / f"root-{next(self._count)}", **options)
             with opened as runtime:
+                self.lane.setup(runtime)
                 yield runtime
 
     @contextmanager

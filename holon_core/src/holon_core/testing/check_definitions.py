@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holon_core.records.finding import has_errors
+from holon_core.records.lane import executor_of
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Effect, Severity
 from holon_core.testing.check_offers import bad, ok, skip
@@ -28,7 +29,9 @@ PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 def _tools(bench: Bench) -> list[RuntimeToolDescriptor]:
     items = [item for each in definitions(bench) for item in each.items]
-    return [item for item in items if type(item) is RuntimeToolDescriptor]
+    offered_here = [item for item in items if type(item) is RuntimeToolDescriptor]
+    known = {tool.id for tool in offered_here}
+    return offered_here + [tool for tool in bench.tools.values() if tool.id not in known]
 
 
 def schemas_valid(bench: Bench) -> Iterator[Result]:
@@ -86,9 +89,9 @@ def effects_declared(bench: Bench) -> Iterator[Result]:
 
 def executors_present(bench: Bench) -> Iterator[Result]:
     """Something runs each tool that declares effects."""
-    sources = {str(each.source) for each in offered(bench, "holon_executors")}
+    executors = {str(each.source): each for each in offered(bench, "holon_executors")}
     for tool in _tools(bench):
         source = tool.id.partition("/")[0]
-        good = source in sources or Effect.UNKNOWN in tool.effects
+        good = executor_of(executors, source) is not None or Effect.UNKNOWN in tool.effects
         text = f"no executor of this plugin is for the source {source}"
         yield ok(tool=tool.id) if good else bad(text, tool=tool.id)

@@ -51,7 +51,7 @@ class OpeningHost:
         """Refuse: the runtime is not open."""
         raise RuntimeNotOpen("the runtime of this host is not open yet")
 
-    service = offers = documents
+    service = offers = register_source = remove_source = documents
 
 
 def loaded(bench: Bench) -> list[Loaded]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from holon_core.testing.bench import Bench, Calls, Lane
 from holon_core.testing.checks import CHECKS, Check, run_check
 from holon_core.testing.report import Report, Verdict
+
+if TYPE_CHECKING:
+    from holon_core.runtime import Runtime
 
 
 class LaneSuite:
@@ -31,6 +34,9 @@ class LaneSuite:
     def prepare(self, workspace: Path) -> None:
         """Fill a fresh workspace with what the sample calls need; nothing by default."""
 
+    def setup(self, runtime: Runtime) -> None:
+        """Register in a runtime what the lane itself does not define; nothing by default."""
+
     @classmethod
     def lane(cls) -> Lane:
         """Return what the class says as a record."""
@@ -43,6 +49,7 @@ class LaneSuite:
             large=cls.large,
             secrets=cls.secrets,
             prepare=cls().prepare,
+            setup=cls().setup,
             config=cls.config,
         )
 
