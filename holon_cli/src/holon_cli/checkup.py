@@ -23,6 +23,9 @@ EXTRAS = (
     ("otel", "opentelemetry.sdk", "the OpenTelemetry sink for evidence"),
     ("keyring", "keyring", "secrets from the keyring of the operating system"),
     ("testing", "pytest", "the kit that lanes are tested with"),
+    ("langchain", "langchain_core", "LangChain tools by register_tools"),
+    ("openai-agents", "agents", "OpenAI Agents function tools by register_tools"),
+    ("pydantic-ai", "pydantic_ai", "Pydantic AI tools and toolsets by register_tools"),
 )
 
 

@@ -47,9 +47,11 @@ from holon_core.tools import Tools
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holon_core.catalogue.catalogue import Entry
     from holon_core.config import Config
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
+    from holon_core.records.finding import Finding
     from holon_core.records.operation import Operation
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
 
 # Expired idempotency keys removed at one open, which stays quick.
 PURGED_KEYS = 10_000
+# How long a toolset of another framework may take to list its tools, as a source may.
+LISTING_S = 5.0
 
 
 class Parts:
@@ -98,18 +102,52 @@ class Parts:
         """Put a host function into the catalogue, unless a reviewer refuses it."""
         from holon_core.functions.host import entry_of
 
-        entry, findings = entry_of(fn, self._app, options)
-        tool, catalogue = entry.tool, self.guard.catalogue
-        before = catalogue.get(tool.id)
-        previous = None if before is None else before.tool
-        if previous is None or previous.digest != tool.digest:
-            findings += self._registry.review(tool, previous)
-            if has_errors(findings):
-                raise Rejected(tool.id, findings)
-        catalogue.put(entry)
-        changed = previous is not None and previous.digest != tool.digest
-        self.tools.note(tool.id, findings, previous if changed else None)
-        return tool
+        return self._enter([entry_of(fn, self._app, options)])[0]
+
+    def register_tools(
+        self, tools: Any, *, effects: Any, context: Any, options: Mapping[str, Any]
+    ) -> tuple[RuntimeToolDescriptor, ...]:
+        """Put tools of other frameworks into the catalogue, unless a reviewer refuses one."""
+        from holon_core.functions.foreign.entries import entries_of
+
+        self.guard.threads.refuse_on_loop()
+        made = entries_of(
+            tools,
+            self._app,
+            effects=effects,
+            context=context,
+            options=options,
+            run=lambda work: self.guard.threads.run_on_loop(work).result(LISTING_S),
+            taken=self._function_of,
+        )
+        return tuple(self._enter(made))
+
+    def _function_of(self, tool_id: str) -> bool:
+        """Tell whether an id is of one of the host's own functions."""
+        from holon_core.functions.foreign.records import ForeignExecutor
+
+        entry = self.guard.catalogue.get(tool_id)
+        return entry is not None and not isinstance(entry.executor, ForeignExecutor)
+
+    def _enter(
+        self, made: Sequence[tuple[Entry, tuple[Finding, ...]]]
+    ) -> list[RuntimeToolDescriptor]:
+        """Have all reviewed, and put either all into the catalogue or none."""
+        catalogue = self.guard.catalogue
+        reviewed = []
+        for entry, findings in made:
+            tool, before = entry.tool, catalogue.get(entry.tool.id)
+            previous = None if before is None else before.tool
+            if previous is None or previous.digest != tool.digest:
+                findings += self._registry.review(tool, previous)
+                if has_errors(findings):
+                    raise Rejected(tool.id, findings)
+            reviewed.append((entry, findings, previous))
+        for entry, findings, previous in reviewed:
+            catalogue.put(entry)
+            changed = previous is not None and previous.digest != entry.tool.digest
+            self.tools.note(entry.tool.id, findings, previous if changed else None)
+        return [entry.tool for entry, _ in made]
 
     def opened(self) -> None:
         """Open the hosts of plugins, and tell them."""

@@ -247,6 +247,37 @@ class Runtime:
         self._check_open()
         return self._parts.register(fn, options)
 
+    def register_tools(
+        self,
+        tools: Any,
+        /,
+        *,
+        effects: Mapping[str, Iterable[str]] | Iterable[str] | str | None = None,
+        context: Any = None,
+        **options: Any,
+    ) -> tuple[RuntimeToolDescriptor, ...]:
+        """Put tools of other frameworks behind the door: all that are given, or none.
+
+        Args:
+            tools: LangChain tools or toolkits, Pydantic AI tools or toolsets, OpenAI Agents
+                function tools: one, or several in any mixture.
+            effects: What they touch: for all of them, or by the tool's name. A tool without
+                stays ``unknown`` and is never executed.
+            context: What the framework hands to its tools: a ``RunnableConfig``, the ``deps`` of
+                a run, or the ``context`` of a run.
+            options: For all of them, as ``holon.tool`` takes them: ``approval``, ``risk_hints``,
+                ``version``, ``timeout_s``, ``max_output_bytes``, ``idempotent``.
+
+        Returns:
+            Their descriptors, ``host.<app>/<name>``. Warnings are in ``tools.findings(id)``.
+
+        Raises:
+            Rejected: With every finding; nothing was registered.
+            Misuse: An option or effect is not understood, or ``effects`` names no given tool.
+        """
+        self._check_open()
+        return self._parts.register_tools(tools, effects=effects, context=context, options=options)
+
     def dispatch(
         self,
         method: str,

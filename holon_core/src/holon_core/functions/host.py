@@ -140,15 +140,20 @@ def _made(
     return _entry(fn, shape, options, tool), tuple(findings)
 
 
+def undeclared(how: str) -> Finding:
+    """Warn that a tool cannot be called, and say how its effects are declared."""
+    return Finding(
+        code="effects_undeclared",
+        message=f"no effects are declared, so that every call is refused; declare {how}",
+        path="/effects",
+        severity=Severity.WARNING,
+    )
+
+
 def _stated(options: ToolOptions) -> Iterator[Finding]:
     """Say what is wrong with what the author states, or left out."""
     if options.effects == UNDECLARED:
-        yield Finding(
-            code="effects_undeclared",
-            message="no effects are declared, so that every call is refused; declare effects={…}",
-            path="/effects",
-            severity=Severity.WARNING,
-        )
+        yield undeclared("effects={…}")
     for name, reference in options.secrets.items():
         problem = reference_problem(reference)
         if problem is not None:

@@ -1,0 +1,1 @@
+"""Tools of other frameworks, put behind the door as functions of the host."""
