@@ -118,10 +118,10 @@ def test_a_usable_name_is_taken(name: str) -> None:
 
 def test_no_word_of_the_template_is_left() -> None:
     """Name, package and range of the core stand where they belong."""
-    made = lane_files("acme-notes", core_range=">=0.1,<0.2")
+    made = lane_files("acme-notes", core_range=">=0.1,<0.4")
 
     assert not [path for path, text in made.items() if "@PACKAGE@" in text or "@NAME@" in text]
-    assert 'dependencies = ["holon-core>=0.1,<0.2"]' in made["pyproject.toml"]
+    assert 'dependencies = ["holon-core>=0.1,<0.4"]' in made["pyproject.toml"]
     assert 'acme-notes = "acme_notes.plugin"' in made["pyproject.toml"]
 
 

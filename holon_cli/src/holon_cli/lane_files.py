@@ -37,7 +37,7 @@ def lane_files(name: str, *, core_range: str) -> dict[str, str]:
 
     Args:
         name: A usable name; see ``name_problem``.
-        core_range: The versions of holon-core that it works with, e.g. ``>=0.1,<0.2``.
+        core_range: The versions of holon-core that it works with, e.g. ``>=0.1,<0.4``.
     """
     words = {"@NAME@": name, "@PACKAGE@": name.replace("-", "_"), "@RANGE@": core_range}
     made = {}
@@ -61,11 +61,14 @@ def write_lane(folder: Path, made: dict[str, str]) -> None:
 
 
 def core_range() -> str:
-    """Return the range of versions of holon-core that a lane made now should name."""
+    """Return the range of versions of holon-core that a lane made now should name.
+
+    What the next version deprecates still works in that one and the one after it.
+    """
     from importlib.metadata import version
 
     major, minor, *_ = version("holon-core").split(".")
-    return f">={major}.{minor},<{major}.{int(minor) + 1}"
+    return f">={major}.{minor},<{major}.{int(minor) + 3}"
 
 
 def _templates() -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from holon_core.plugins import hookspecs
 from holon_core.plugins import manager as managing
 from holon_core.plugins.faults import told
 from holon_core.plugins.manager import Candidate, PluginManager
-from holon_core.plugins.markers import hookspec
+from holon_core.plugins.markers import RenamedArgument, hookspec, renamed
 from holon_core.records.tool import Provenance
 from sample_lanes import Lane, ids, plugin, problems
 
@@ -384,3 +385,34 @@ def test_an_interrupt_while_an_error_is_told_passes() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         told(Interrupting())
+
+
+def test_an_argument_under_its_old_name_gets_the_value_of_the_new_one() -> None:
+    """Whoever asks by the old name is served and told; by the new one, nothing is said."""
+    module = ModuleType("specs")
+
+    def holon_greetings(guest, host):
+        raise AssertionError
+
+    names = renamed("holon_greetings", host="guest", gone_in="9.9")
+    module.holon_greetings = hookspec(warn_on_impl_args=names)(holon_greetings)  # type: ignore[attr-defined]
+    manager = PluginManager()
+    bringing = plugin("bringing", hookspecs=lambda: [module])
+    old = plugin("old", greetings=lambda host: [f"old {host}"])
+    new = plugin("new", greetings=lambda guest: [f"new {guest}"])
+
+    with pytest.warns(RenamedArgument, match="the argument host is called guest now"):
+        manager.register_all([candidate(each) for each in (bringing, old, new)])
+
+    offered = manager.offers("holon_greetings", lambda name: f"for {name}")  # type: ignore[arg-type, return-value]
+    assert [offer.item for offer in offered] == ["new for new", "old for old"]
+    assert [name for name, _, text in manager.deprecations() if "until 9.9" in text] == ["old"]
+
+
+def test_a_renamed_argument_says_what_to_do() -> None:
+    """The warning can be built, compared by its fields, and sent to another process."""
+    warning = RenamedArgument("holon_services", "host", "plugin_host", "0.4")
+
+    again = pickle.loads(pickle.dumps(warning))
+
+    assert (again.old, again.new, str(again)) == ("host", "plugin_host", str(warning))

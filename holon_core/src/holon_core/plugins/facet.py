@@ -29,6 +29,7 @@ class PluginState:
     """One plugin: whether it is active, who provides it, and what was found wrong.
 
     ``distribution`` and ``version`` are empty for an object that the host gave.
+    ``deprecations`` are what it does in an old way that still works, and until when.
     """
 
     name: str
@@ -36,6 +37,7 @@ class PluginState:
     version: str
     active: bool
     problems: tuple[str, ...] = ()
+    deprecations: tuple[str, ...] = ()
 
 
 class Plugins:
@@ -73,6 +75,9 @@ class Plugins:
             key = bad.provenance.distribution, bad.name
             versions.setdefault(key, bad.provenance.version)
             problems.setdefault(key, []).extend(finding.message for finding in bad.findings)
+        old: dict[tuple[str, str], list[str]] = {}
+        for name, origin, text in self._manager.deprecations():
+            old.setdefault((origin.distribution, name), []).append(text)
         return Listing(
             PluginState(
                 name=key[1],
@@ -80,6 +85,7 @@ class Plugins:
                 version=versions[key],
                 active=key in active,
                 problems=tuple(dict.fromkeys(problems[key])),
+                deprecations=tuple(old.get(key, ())),
             )
             for key in sorted(problems)
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from holon_core.plugins.faults import told
+from holon_core.plugins.markers import RenamedArgument
 from holon_core.plugins.registration import Registration, options_of
 from holon_core.records.finding import Finding
 from holon_core.records.tool import Provenance
@@ -68,6 +70,7 @@ class PluginManager:
         self._provenance: dict[str, Provenance] = {}
         self._impls: dict[str, dict[str, pluggy.HookImpl]] = {}
         self._specified: dict[str, str] = {}
+        self._deprecated: list[tuple[Candidate, str]] = []
         self.quarantined: list[Quarantined] = []
         # Hook and plugin of each fault, for what must not fail open.
         self.failed: set[tuple[str, str]] = set()
@@ -129,6 +132,10 @@ class PluginManager:
             # Without tryfirst and trylast the newest is the last.
             impl = getattr(self._pluggy.hook, hook).get_hookimpls()[-1]
             self._impls.setdefault(hook, {})[candidate.name] = impl
+            old = self._renames(hook).keys() & {*impl.argnames}
+            self._deprecated += [
+                (candidate, str(self._renames(hook)[name])) for name in sorted(old)
+            ]
 
     def quarantine(self, name: str, provenance: Provenance, problem: str) -> None:
         """Make a plugin inactive: none of its hooks is called, and its name is free again."""
@@ -179,6 +186,29 @@ class PluginManager:
         """Return active plugins, by distribution and then name."""
         return sorted(self._provenance.items(), key=lambda pair: (pair[1].distribution, pair[0]))
 
+    def deprecations(self) -> list[tuple[str, Provenance, str]]:
+        """Return what active plugins do in an old way, each with what to do instead."""
+        return [
+            (each.name, each.provenance, text)
+            for each, text in self._deprecated
+            if self._provenance.get(each.name) == each.provenance
+        ]
+
+    def _renames(self, hook: str) -> dict[str, RenamedArgument]:
+        """Return the old names of a hook's arguments that are still given."""
+        spec = getattr(self._pluggy.hook, hook).spec
+        warned = (spec.warn_on_impl_args or {}) if spec is not None else {}
+        return {old: why for old, why in warned.items() if isinstance(why, RenamedArgument)}
+
+    def _invoke(self, hook: str, impl: pluggy.HookImpl, *values: object) -> Any:
+        """Call an implementation with those of a hook's values that it asks for, by name.
+
+        ``values`` are in the order of the specification, which has old names at its end.
+        """
+        given = dict(zip(getattr(self._pluggy.hook, hook).spec.argnames, values, strict=False))
+        given.update({old: given[why.new] for old, why in self._renames(hook).items()})
+        return impl.function(*[given[name] for name in impl.argnames])
+
     def implementers(self, hook: str) -> list[str]:
         """Return names of active plugins that implement a hook, in order."""
         having = self._impls.get(hook, {})
@@ -187,7 +217,9 @@ class PluginManager:
     def reviewers(self) -> list[Callable[..., Any]]:
         """Return the reviewers of registrations, in order; they are called under guard."""
         hook = "holon_review_registration"
-        return [_reviewer(self._impls[hook][name]) for name in self.implementers(hook)]
+        return [
+            partial(self._invoke, hook, self._impls[hook][name]) for name in self.implementers(hook)
+        ]
 
     def offers(self, hook: str, host: Callable[[str], PluginHost]) -> list[Offer]:
         """Ask every plugin one hook; drain its answer here, under guard.
@@ -228,8 +260,7 @@ class PluginManager:
         self._guarded(hook, name, drain)
 
     def _call(self, hook: str, name: str, host: Callable[[str], PluginHost]) -> Any:
-        impl = self._impls[hook][name]
-        return impl.function(*[host(name)][: len(impl.argnames)])
+        return self._invoke(hook, self._impls[hook][name], host(name))
 
     def _guarded(self, hook: str, name: str, work: Callable[[], None]) -> None:
         try:
@@ -247,13 +278,3 @@ class PluginManager:
         """Note a fault of a plugin."""
         finding = Finding(code="plugin_broken", message=problem)
         self.quarantined.append(Quarantined(name=name, provenance=provenance, findings=(finding,)))
-
-
-def _reviewer(impl: pluggy.HookImpl) -> Callable[..., Any]:
-    names = impl.argnames
-
-    def review(candidate: object, previous: object) -> Any:
-        given = {"candidate": candidate, "previous": previous}
-        return impl.function(*[given[name] for name in names])
-
-    return review

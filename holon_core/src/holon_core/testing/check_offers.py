@@ -55,7 +55,9 @@ def hooks_match(bench: Bench) -> Iterator[Result]:
     try:
         with bench.open() as runtime:
             for state in runtime.plugins.list():
-                yield ok() if state.active else bad(" ".join("; ".join(state.problems).split()))
+                problems = " ".join("; ".join(state.problems).split())
+                # What is only deprecated works, and is told.
+                yield ok("; ".join(state.deprecations)) if state.active else bad(problems)
     except Rejected as rejected:
         yield from (bad(finding.message) for finding in rejected.findings)
 
