@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 NOUNS = {
     "runtime-tool": "Tools: list, read, call, dry run, explain, release",
     "runtime-capability": "Find tools for a request, and what would block them",
+    "skill": "Imported skills: import, list, show, approve",
+    "skill-source": "Where imported skills come from",
+    "runtime-skill": "Load the instructions of a skill",
     "execution-approval": "Approvals and held calls: ask, list, decide, grant, wait",
     "evidence": "Evidence: list, read, verify, export",
     "policy": "What policy decides, and why",
@@ -26,6 +29,8 @@ NOUNS = {
 }
 ALIASES = {"tool": "runtime-tool", "approval": "execution-approval"}
 VERB_ALIASES = {"show": "read"}
+# Short for a verb of one noun.
+SHORT_VERBS = {("skill", "approve"): "approve-execution"}
 
 
 def _watch() -> click.Command:
@@ -117,7 +122,8 @@ class Verbs(HelpfulGroup):
         if only is not None:
             return only()
         rows = self._rows()
-        row = rows.get(cmd_name) or rows.get(VERB_ALIASES.get(cmd_name, cmd_name))
+        full = SHORT_VERBS.get((self.noun, cmd_name), VERB_ALIASES.get(cmd_name, cmd_name))
+        row = rows.get(cmd_name) or rows.get(full)
         if row is None:
             return None
         if row.method == "runtime-tool/call":

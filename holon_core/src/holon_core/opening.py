@@ -38,6 +38,10 @@ from holon_core.plugins.offers import gather, given_names, services_of
 from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services
 from holon_core.records.finding import has_errors
+from holon_core.skills.bindings import Bindings
+from holon_core.skills.gates import SkillGates
+from holon_core.skills.registry import Skills
+from holon_core.skills.sources import LANES, SkillSources
 from holon_core.store.oslock import OsLock
 from holon_core.store.ownership import open_to_others, tighten
 from holon_core.store.protocol import StoreBusy
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
 
     from holon_core.catalogue.catalogue import Entry
     from holon_core.config import Config
+    from holon_core.guard.guard import Gate
+    from holon_core.plugins.lanes import Joined
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
     from holon_core.records.finding import Finding
@@ -74,6 +80,7 @@ class Parts:
         evidence: Evidence,
         tools: Tools,
         plugins: Plugins,
+        skills: Skills,
         registry: Registry,
         sources: Sources,
         behind: Behind,
@@ -88,6 +95,7 @@ class Parts:
         self.evidence = evidence
         self.tools = tools
         self.plugins = plugins
+        self.skills = skills
         self.services = services
         self.operations = operations
         self.root = root
@@ -307,12 +315,25 @@ def _assemble(
         core=(core_version() or "") if joined.sources else "",
     )
     sources.read()
-    catalogue = Catalogue(store, joined.executors, blocker(joined, _active(offered.manager)))
+    behind.bindings = bindings = Bindings(joined.lanes)
+    skill_gates = SkillGates(store, bindings)
+    catalogue = Catalogue(
+        store,
+        joined.executors,
+        blocker(joined, _active(offered.manager), bindings.of),
+        bound=bindings.of,
+        previews={k: lane.preview for k, lane in joined.lanes.items() if lane.preview},
+    )
     if offered.manager is not None:
         behind.registering = Registering(
             offered.manager, registry, sources=sources, catalogue=catalogue
         )
     pump = SinkPump(store, sinks, clock=clock, to_record=to_record, runtime_id=runtime_id)
+
+    def reread() -> None:
+        facet.reread()
+        skill_gates.forget()
+
     guard = Guard(
         store=store,
         clock=clock,
@@ -327,11 +348,12 @@ def _assemble(
         services=CallServices(store, redactor),
         threads=Threads(),
         pump=pump,
-        gates={kind: lane.gates for kind, lane in joined.lanes.items() if lane.gates},
+        gates=_gates(joined, skill_gates),
         runtime_id=runtime_id,
         operator=operator,
-        on_change=facet.reread,
+        on_change=reread,
     )
+    bindings.changed = guard.catalogue.forget
     guard.revision = store.read(lambda tables: tables.revision())
     if settings.retention_days is not None:
         oldest = int(clock.now()) - settings.retention_days * 86_400
@@ -353,6 +375,9 @@ def _assemble(
             pinning=Pins(store, clock, record),
         ),
         plugins=facet,
+        skills=_skills(
+            joined, registry, bindings, skill_gates, record=record, changed=guard.catalogue.forget
+        ),
         registry=registry,
         sources=sources,
         behind=behind,
@@ -371,6 +396,44 @@ def _operations(offered: Offers) -> Mapping[str, Operation]:
     from holon_core.operations.offered import join_operations
 
     return join_operations(offered)
+
+
+def _skills(
+    joined: Joined,
+    registry: Registry,
+    bindings: Bindings,
+    gates: SkillGates,
+    *,
+    record: Callable[[Tables, str, dict[str, str]], None],
+    changed: Callable[[], None],
+) -> Skills:
+    """Put the registry of imported skills together."""
+    store, clock = registry.store, registry.clock
+    return Skills(
+        store=store,
+        clock=clock,
+        registry=registry,
+        sources=SkillSources(
+            store,
+            clock,
+            lanes=joined.lanes,
+            offered={each.descriptor.id: each.descriptor for each in joined.sources},
+        ),
+        bindings=bindings,
+        gates=gates,
+        record=record,
+        changed=changed,
+    )
+
+
+def _gates(joined: Joined, skills: SkillGates) -> dict[str, tuple[Gate, ...]]:
+    """Put the gates of imported capabilities before those of their lanes."""
+    imported = {lane.value for lane in LANES.values()}
+    gates: dict[str, tuple[Gate, ...]] = {
+        kind: ((skills, *lane.gates) if kind in imported else lane.gates)
+        for kind, lane in joined.lanes.items()
+    }
+    return {kind: each for kind, each in gates.items() if each}
 
 
 def _loading(settings: Config, *, discover: bool) -> str:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from holon_core.guard.workspaces import Workspaces
     from holon_core.plugins.facet import Plugins
     from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.skills.registry import Skills
     from holon_core.tools import Tools
 
 _SURFACES = tuple(surface.value for surface in Surface)
@@ -53,7 +54,7 @@ class Runtime:
     Open it with ``Runtime.open`` or ``Runtime.in_memory``, as a context manager (``with`` or
     ``async with``) or with ``close()``. Calls go through ``session(…)``; what is not about
     calling is in the facets: ``tools``, ``approvals``, ``evidence``, ``workspaces``,
-    ``plugins``. Safe for many threads; several processes may open one root.
+    ``skills``, ``plugins``. Safe for many threads; several processes may open one root.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -351,6 +352,11 @@ class Runtime:
     def plugins(self) -> Plugins:
         """Plugins: active, quarantined, missing."""
         return self._parts.plugins
+
+    @property
+    def skills(self) -> Skills:
+        """Imported skills: sources, definitions, approvals of postures, bound executors."""
+        return self._parts.skills
 
     @property
     def config(self) -> Config:

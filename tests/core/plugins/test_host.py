@@ -73,6 +73,7 @@ def test_a_host_can_neither_approve_nor_call(open_runtime, keeping) -> None:
     public = {name for name in dir(keeping.host) if not name.startswith("_")}
 
     assert public == {
+        "bind",
         "clock",
         "config",
         "documents",
@@ -83,6 +84,7 @@ def test_a_host_can_neither_approve_nor_call(open_runtime, keeping) -> None:
         "register_source",
         "remove_source",
         "service",
+        "unbind",
     }
 
 

@@ -277,7 +277,7 @@ def test_a_lane_without_its_distribution_names_it(open_runtime) -> None:
     brought = tool("acme/x", provenance=Provenance(distribution="acme-tools"))
     assert "acme-tools is not active here" in why(brought).message
     imported = tool("acme/x", origin=Origin.IMPORTED_STATE)
-    assert why(imported).code == "unsupported_capability"
+    assert why(imported).code == "executor_unbound"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holon_core.records.lane import LaneExecutor
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.records.words import Posture
     from holon_core.store.document_tables import Document
     from holon_core.store.protocol import Store, Tables
     from holon_core.wire.schema_engine import SchemaValidator
@@ -45,6 +46,38 @@ class Executor(Protocol):
 
     def preview(self, call: SealedCall, /) -> Mapping[str, Any]:
         """Show the exact request that ``execute`` would make; start nothing."""
+        ...
+
+
+class Preview(Protocol):
+    """What shows the exact request of a call; it starts nothing."""
+
+    def __call__(self, call: SealedCall, /) -> Mapping[str, Any]:
+        """Show it."""
+        ...
+
+
+class Bound(Protocol):
+    """An executor that the host or an adapter bound to one tool, or to a whole source."""
+
+    @property
+    def executor(self) -> Any:
+        """What runs it."""
+        ...
+
+    @property
+    def posture(self) -> Posture:
+        """Under which authority."""
+        ...
+
+    @property
+    def self_limiting(self) -> bool:
+        """Whether it keeps the time limit itself."""
+        ...
+
+    @property
+    def inline(self) -> bool:
+        """Whether it is quick enough for an event loop's own thread."""
         ...
 
 
@@ -73,6 +106,7 @@ class Entry:
         self.tool = tool
         self.blocked = blocked
         self.executor = executor
+        self.preview: Preview | None = None if executor is None else executor.preview
         self.is_async = is_async
         self.inline = inline
         self.self_limiting = self_limiting
@@ -162,6 +196,8 @@ class Catalogue:
         executors: What runs the tools of a source, by source id.
         why_blocked: Says what blocks a tool that nothing of these runs, or whose lane is not
             here; ``None`` where nothing does.
+        bound: Says which executor the host or an adapter bound to a tool.
+        previews: What shows the request of a tool that nothing runs, by lane.
     """
 
     def __init__(
@@ -169,9 +205,14 @@ class Catalogue:
         store: Store,
         executors: Mapping[str, LaneExecutor] | None = None,
         why_blocked: Callable[[RuntimeToolDescriptor], StructuredFailure | None] | None = None,
+        *,
+        bound: Callable[[str], Bound | None] | None = None,
+        previews: Mapping[str, Preview] | None = None,
     ) -> None:
         self._store = store
         self._executors = executors or {}
+        self._bound = bound or (lambda _: None)
+        self._previews = previews or {}
         self._why_blocked = why_blocked or (lambda _: None)
         self._generation = 0
         self._own: dict[str, Entry] = {}
@@ -205,10 +246,15 @@ class Catalogue:
 
     def _entry(self, body: bytes) -> Entry:
         tool = descriptor_from(body)
-        runs = executor_of(self._executors, tool.id.partition("/")[0])
+        bound = self._bound(tool.id)
+        runs = bound or executor_of(self._executors, tool.id.partition("/")[0])
         blocked = self._why_blocked(tool)
         if runs is None or blocked is not None:
-            return Entry(evolve(tool, runs_here=False), None, blocked=blocked)
+            entry = Entry(evolve(tool, runs_here=False), None, blocked=blocked)
+            entry.preview = self._previews.get(tool.lane)
+            return entry
+        if bound is not None:
+            tool = evolve(tool, posture=bound.posture)
         return Entry(
             tool,
             runs.executor,

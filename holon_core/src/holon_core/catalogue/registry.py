@@ -84,8 +84,8 @@ class Registry:
         reviewers: Sequence[Reviewer],
         limits: Limits,
     ) -> None:
-        self._store = store
-        self._clock = clock
+        self.store = store
+        self.clock = clock
         self._lanes = lanes
         self._reviewers = reviewers
         self._limits = limits
@@ -98,12 +98,12 @@ class Registry:
 
     def stored(self) -> dict[str, StoredSource]:
         """Return what is stored of every source, by its id."""
-        rows = self._store.read(lambda tables: tables.list_documents(SOURCES, limit=MAX_SOURCES))
+        rows = self.store.read(lambda tables: tables.list_documents(SOURCES, limit=MAX_SOURCES))
         return {row.id: _stored_source(row.id, row.body) for row in rows}
 
     def stored_source(self, source: str) -> StoredSource | None:
         """Return what is stored of one source."""
-        row = self._store.read(lambda tables: tables.document(SOURCES, source))
+        row = self.store.read(lambda tables: tables.document(SOURCES, source))
         return None if row is None else _stored_source(source, row.body)
 
     def register(
@@ -116,6 +116,7 @@ class Registry:
         key: str = "",
         whole: bool = True,
         registered: bool = False,
+        gone: frozenset[str] = frozenset(),
     ) -> Registered:
         """Make the stored definitions of a source those that are given.
 
@@ -129,17 +130,23 @@ class Registry:
             key: Distribution version and signal under which they were read.
             whole: These are all; otherwise what is stored beyond them stays.
             registered: Nothing offers the source at a start; it stays until it is dropped.
+            gone: Ids that are removed although these are not all.
         """
         judge = Candidates(
             source, lanes=self._lanes, limits=self._limits, origin=origin, provenance=provenance
         )
         stored = self._bodies(source)
         good, findings = self._sift(judge, definitions, stored)
-        removed = [each for each in stored if each not in good and (whole or each in findings)]
+        told = findings if whole else self._kept_findings(source, good, findings, gone)
+        removed = [
+            each
+            for each in stored
+            if each not in good and (whole or each in findings or each in gone)
+        ]
         state: dict[str, Any] = {
             "key": key,
             "distribution": provenance.distribution,
-            "findings": _findings_json(findings),
+            "findings": _findings_json(told),
         }
         if registered:
             state["registered"] = True
@@ -183,6 +190,19 @@ class Registry:
                 found.append(Finding(code="review_refused", message=text))
         return tuple(found)
 
+    def _kept_findings(
+        self,
+        source: str,
+        good: Mapping[str, bytes],
+        findings: Mapping[str, tuple[Finding, ...]],
+        gone: frozenset[str],
+    ) -> Mapping[str, tuple[Finding, ...]]:
+        """Return the findings of a part beside those that were kept of the rest."""
+        before = self.stored_source(source)
+        kept = {} if before is None else before.findings
+        rest = {each: said for each, said in kept.items() if each not in good and each not in gone}
+        return {**rest, **findings}
+
     def _sift(
         self, judge: Candidates, definitions: Iterable[Any], stored: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], dict[str, tuple[Finding, ...]]]:
@@ -223,7 +243,7 @@ class Registry:
         found: dict[str, bytes] = {}
         after = prefix = f"{source}/"
         while True:
-            rows = self._store.read(
+            rows = self.store.read(
                 lambda tables, after=after: tables.list_documents(TOOLS, after=after, limit=BATCH)  # type: ignore[misc]
             )
             mine = [row for row in rows if row.id.startswith(prefix)]
@@ -236,7 +256,7 @@ class Registry:
         self, source: str, changes: list[tuple[str, bytes | None]], state: bytes | None
     ) -> None:
         """Store changes, and the source's state with the last of them."""
-        at = int(self._clock.now())
+        at = int(self.clock.now())
         for start in range(0, max(1, len(changes)), BATCH):
             part = changes[start : start + BATCH]
             last = start + BATCH >= len(changes)
@@ -248,7 +268,7 @@ class Registry:
                 if any(moved):
                     tables.bump_revision()
 
-            self._store.transact(work)
+            self.store.transact(work)
 
 
 def _put(tables: Tables, collection: str, doc_id: str, body: bytes | None, at: int) -> bool:

@@ -58,6 +58,8 @@ class Attempt:
     chain = "_runtime"
     phase = OPEN
     accepted = False
+    # Of an imported capability: everything that blocks it, in the finer words.
+    reasons: tuple[StructuredFailure, ...] = ()
     # Set before the executor is entered; what was not entered uses nothing up.
     entered = False
     # The tool's own time limit ended it, whatever came of it afterwards.

@@ -24,6 +24,7 @@ from holon_core.guard.holding import hold, make_preview
 from holon_core.guard.results import (
     common_fields,
     foreign_failure,
+    gathered,
     record_refusal,
     refs,
     refusal_draft,
@@ -39,7 +40,7 @@ from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.result import ToolResult
-from holon_core.records.words import Decision, Effect, HeldState, Status
+from holon_core.records.words import Decision, Effect, HeldState, Origin, Status
 from holon_core.store.evidence_tables import CatalogueMoved, OpenCall
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
@@ -89,8 +90,7 @@ def prepare(guard: Guard, attempt: Attempt, *, wait: bool = True) -> SealedCall 
         check_arguments(attempt)
         gated = attempt.entry.tool.lane in guard.gates
         if gated or not attempt.entry.gateless:
-            for problem in gates(guard, attempt):
-                raise Refusal(problem)
+            _pass_gates(guard, attempt)
         decide(guard, attempt)
         if gated or guard.policy.needs_thread:
             # Code of others has run: what is fingerprinted is what runs, whatever it held.
@@ -183,6 +183,17 @@ def _invalid(errors: Any) -> StructuredFailure:
     code = "schema_limit" if first["rule"] == "schema_limit" else "arguments_invalid"
     text = f"{first['message']} at {first['path'] or '/'}"
     return failure(code, text, path=first["path"], rule=first["rule"], errors=shown)
+
+
+def _pass_gates(guard: Guard, attempt: Attempt) -> None:
+    """Refuse what a gate blocks; of what was imported every lack is told at once."""
+    problems = gates(guard, attempt)
+    if attempt.entry.tool.origin is Origin.IMPORTED_STATE:
+        attempt.reasons = tuple(problems)
+        if attempt.reasons:
+            raise Refusal(gathered(attempt.reasons))
+    for problem in problems:
+        raise Refusal(problem)
 
 
 def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:

@@ -130,14 +130,14 @@ def make_preview(guard: Guard, attempt: Attempt) -> Mapping[str, Any]:
     from holon_core.wire.strict_json import parse
     from holon_core.wire.values import normalise
 
-    executor = attempt.entry.executor
-    if executor is None:
+    preview = attempt.entry.preview
+    if preview is None:
         return {}
     # Its own arguments: what a preview changes in them must not reach what runs.
     arguments: Any = parse(attempt.canonical)
     shadow = attempt.shadow(arguments)
     try:
-        shown = executor.preview(mint(shadow, guard.services))
+        shown = preview(mint(shadow, guard.services))
         value = normalise(dict(shown)).value
     except KeyboardInterrupt:
         raise

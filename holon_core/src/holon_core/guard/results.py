@@ -12,12 +12,17 @@ from holon_core.records.result import EvidenceRef, ToolResult
 from holon_core.records.words import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
     from holon_core.records.outcome import ExecutorFailure
 
 MAX_CODE = 100
+MAX_REASONS = 20
+# What an imported capability answers, with the finer words beside it (design, section 4).
+GATHERED = "unsupported_capability"
 MAX_DETAILS_BYTES = 16 * 1024
 
 
@@ -70,11 +75,25 @@ def refused(attempt: Attempt, problem: StructuredFailure, *, held: bool = False)
     return ToolResult(
         status=status,
         failure=problem,
-        blocking_reasons=(blocking_of(problem),) if status is Status.BLOCKED else (),
+        blocking_reasons=_reasons(attempt, problem) if status is Status.BLOCKED else (),
         held=attempt.call_id if held else None,
         evidence_refs=refs(attempt),
         call_id=attempt.call_id,
     )
+
+
+def _reasons(attempt: Attempt, problem: StructuredFailure) -> tuple[BlockingReason, ...]:
+    if problem.code == GATHERED and attempt.reasons:
+        return tuple(map(blocking_of, attempt.reasons))
+    return (blocking_of(problem),)
+
+
+def gathered(problems: Sequence[StructuredFailure]) -> StructuredFailure:
+    """Make the one failure of an imported capability of everything that blocks it."""
+    named = ", ".join(dict.fromkeys(problem.code for problem in problems))
+    text = f"the imported capability is not executable here: {named}"
+    reasons = [{"code": each.code, "message": each.message} for each in problems[:MAX_REASONS]]
+    return failure(GATHERED, text, reasons=reasons)
 
 
 def refs(attempt: Attempt) -> tuple[EvidenceRef, ...]:

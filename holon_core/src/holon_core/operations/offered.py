@@ -38,10 +38,15 @@ CORE_NOUNS = frozenset(
         "policy",
         "protocol",
         "runtime-capability",
+        "runtime-skill",
         "runtime-tool",
+        "skill",
+        "skill-source",
         "workspace",
     }
 )
+# Rows under a noun of the core's that one distribution of this project brings.
+GRANTED = {"skill/import-elegy-v2": "holon-elegy"}
 COMMAND_WORDS = frozenset({"approval", "completion", "demo", "doctor", "lane", "serve", "tool"})
 # Options that every command has already.
 COMMON_OPTIONS = frozenset({"actor", "app", "help", "json", "root", "tools"})
@@ -107,7 +112,7 @@ def _own_nouns(offers: Offers, rows: list[Offer]) -> list[Offer]:
 def _read(item: Any, provenance: Provenance) -> Operation:
     if type(item) is not Operation:
         raise _NotOffered("Operation is wanted")
-    _check_words(item)
+    _check_words(item, provenance)
     _check_kinds(item)
     request = _schema(item.request, "request", role="input")
     response = _schema(item.response, "response", role="output")
@@ -116,11 +121,12 @@ def _read(item: Any, provenance: Provenance) -> Operation:
     return evolve(row, handler=_guarded(row, provenance))
 
 
-def _check_words(item: Operation) -> None:
+def _check_words(item: Operation, provenance: Provenance) -> None:
     for what, word in (("noun", item.noun), ("verb", item.verb)):
         if type(word) is not str or len(word) > MAX_WORD or not _WORD.fullmatch(word):
             raise _NotOffered(f"its {what} is not words of a-z 0-9 joined by -")
-    if item.noun in CORE_NOUNS:
+    granted = GRANTED.get(item.method)
+    if item.noun in CORE_NOUNS and granted != provenance.distribution:
         raise _NotOffered(f"the noun {item.noun} is the core's")
     if item.noun in COMMAND_WORDS:
         raise _NotOffered(f"the noun {item.noun} is a word of the command")

@@ -12,6 +12,7 @@ from holon_core.operations import (
     evidence_rows,
     host_rows,
     protocol_rows,
+    skill_rows,
     tool_rows,
 )
 from holon_core.records.operation import Operation
@@ -24,6 +25,7 @@ ROWS: tuple[Operation, ...] = (
     *discovery_rows.ROWS,
     *approval_rows.ROWS,
     *evidence_rows.ROWS,
+    *skill_rows.ROWS,
     *host_rows.ROWS,
     *protocol_rows.ROWS,
 )

@@ -26,13 +26,16 @@ PROVIDERS = {
 
 
 def blocker(
-    joined: Joined, active: frozenset[str]
+    joined: Joined,
+    active: frozenset[str],
+    bound: Callable[[str], object | None] = lambda _: None,
 ) -> Callable[[RuntimeToolDescriptor], StructuredFailure | None]:
     """Return what says of a stored tool why it can't run here; ``None`` where it can.
 
     Args:
         joined: The lanes of this runtime.
         active: Distributions that have an active plugin.
+        bound: Says which executor the host or an adapter bound to a tool.
     """
 
     def why(tool: RuntimeToolDescriptor) -> StructuredFailure | None:
@@ -45,10 +48,14 @@ def blocker(
             return failure(
                 "dependency_missing", text, lane=tool.lane, distribution=provider or None
             )
-        if executor_of(joined.executors, tool.id.partition("/")[0]) is not None:
+        source = tool.id.partition("/")[0]
+        if executor_of(joined.executors, source) is not None or bound(tool.id) is not None:
             return None
         brought_by = tool.provenance.distribution
-        if tool.origin is Origin.IMPORTED_STATE or not brought_by or brought_by in active:
+        if tool.origin is Origin.IMPORTED_STATE:
+            text = f"no host or adapter bound an executor to {tool.id}"
+            return failure("executor_unbound", text, tool=tool.id)
+        if not brought_by or brought_by in active:
             return failure("unsupported_capability", _unrun(tool))
         text = f"{brought_by} is not active here; install it, or see the list of plugins"
         return failure("dependency_missing", text, distribution=brought_by)

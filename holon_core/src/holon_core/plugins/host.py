@@ -12,7 +12,7 @@ from holon_core.errors import Misuse, RuntimeNotOpen
 from holon_core.ids import capability_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from holon_core.catalogue.registry import Registered
     from holon_core.plugins.documents import Documents
@@ -21,9 +21,31 @@ if TYPE_CHECKING:
     from holon_core.plugins.services import Services
     from holon_core.records.skill import SkillSourceDescriptor
     from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.records.words import Posture
     from holon_core.store.protocol import Store
 
 T = TypeVar("T")
+
+
+class Binding(Protocol):
+    """Where executors are bound to imported capabilities."""
+
+    def bind_for(
+        self,
+        owner: str,
+        target: str,
+        executor: Any,
+        *,
+        posture: Posture,
+        self_limiting: bool,
+        provides: Sequence[str],
+    ) -> None:
+        """Bind one for somebody."""
+        ...
+
+    def unbind(self, target: str, *, by: str | None = None) -> bool:
+        """Take one away."""
+        ...
 
 
 class PluginHost(Protocol):
@@ -138,6 +160,35 @@ class PluginHost(Protocol):
         """
         ...
 
+    def bind(
+        self,
+        target: str,
+        executor: Any,
+        *,
+        posture: Posture,
+        self_limiting: bool = False,
+        provides: Sequence[str] = (),
+    ) -> None:
+        """Bind what runs an imported capability; it lasts as long as the runtime.
+
+        Args:
+            target: Id of a tool, or of a source for all its tools.
+            executor: Has ``execute(call)`` and ``preview(call)``.
+            posture: Under which authority it runs; one of the lane's.
+            self_limiting: It keeps the time limit itself.
+            provides: Names of dependencies that it brings itself.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
+            Misuse: It is no executor, or the lane does not run under the posture.
+            Refused: ``conflict``: another one is bound.
+        """
+        ...
+
+    def unbind(self, target: str) -> bool:
+        """Take away an executor that this plugin bound; tell whether there was one."""
+        ...
+
 
 class Behind:
     """What the hosts of one runtime's plugins look at; opens and closes with it.
@@ -164,6 +215,7 @@ class Behind:
         self.manager: PluginManager | None = None
         self.services: Services | None = None
         self.registering: Registering | None = None
+        self.bindings: Binding | None = None
         self._hosts: dict[str, Host] = {}
 
     def host(self, name: str) -> Host:
@@ -220,6 +272,33 @@ class Host:
         services = self._open().services
         assert services is not None, "set before a runtime is open"
         return services.find(wanted)
+
+    def bind(
+        self,
+        target: str,
+        executor: Any,
+        *,
+        posture: Posture,
+        self_limiting: bool = False,
+        provides: Sequence[str] = (),
+    ) -> None:
+        """Bind what runs an imported capability."""
+        bindings = self._open().bindings
+        assert bindings is not None, "set before a runtime is open"
+        bindings.bind_for(
+            self.name,
+            target,
+            executor,
+            posture=posture,
+            self_limiting=self_limiting,
+            provides=provides,
+        )
+
+    def unbind(self, target: str) -> bool:
+        """Take away an executor that this plugin bound."""
+        bindings = self._open().bindings
+        assert bindings is not None, "set before a runtime is open"
+        return bindings.unbind(target, by=self.name)
 
     def offers(self, hook: str) -> tuple[Offer, ...]:
         """Ask all plugins a hook that this one specified."""

@@ -138,6 +138,8 @@ class _Check:
             raise _Refused(f"the lane {lane.kind} declares no posture that it can run under")
         if type(lane.gates) is not tuple or not all(map(callable, lane.gates)):
             raise _Refused(f"the gates of the lane {lane.kind} are no tuple of callables")
+        if lane.preview is not None and not callable(lane.preview):
+            raise _Refused(f"the preview of the lane {lane.kind} cannot be called")
         return str(lane.kind)
 
     def executor(self, offer: Offer) -> str:

@@ -1,0 +1,278 @@
+"""Operations on imported skills: sources, definitions, approvals of postures, loading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.door import Door, Params
+from holon_core.operations.schemas import AFTER_ID, LIMIT, MAX_TOOL_ID, REASON, params, text
+from holon_core.operations.tool_rows import READS, WRITES
+from holon_core.records.operation import Operation
+from holon_core.records.skill import (
+    PostureApproval,
+    SkillEntry,
+    SkillLifecycle,
+    SkillSourceDescriptor,
+    SkillSourceKind,
+)
+from holon_core.records.words import Authority, Posture
+
+_SOURCE = schema_of(SkillSourceDescriptor)
+_APPROVAL = schema_of(PostureApproval)
+_STRING = {"type": "string"}
+_SUMMARY = answer(
+    id=_STRING,
+    source=_STRING,
+    version=_STRING,
+    name=_STRING,
+    description=_STRING,
+    lifecycle=schema_of(SkillLifecycle),
+    capabilities=listed(_STRING),
+    context_loadable={"type": "boolean"},
+    digest=_STRING,
+    revision={"type": "integer"},
+)
+_SKILL_ID = text("Id of a skill, or of one of its tools.", limit=MAX_TOOL_ID)
+_SOURCE_ID = text("Id of the source.")
+_POSTURE = {
+    "type": "string",
+    "enum": [each.value for each in Posture if each is not Posture.DRY_RUN],
+    "description": "Under which authority it may run.",
+}
+
+
+def register_source(door: Door, given: Params) -> Any:
+    """Register a source of skills."""
+    source = SkillSourceDescriptor(
+        id=given["source"], kind=SkillSourceKind(given["kind"]), title=given.get("title", "")
+    )
+    return {"source": to_json(source), "is_new": door.runtime.skills.register_source(source)}
+
+
+def list_sources(door: Door, given: Params) -> Any:
+    """Answer a page of sources."""
+    limit = given.get("limit", 50)
+    found = door.runtime.skills.sources(after=given.get("after", ""), limit=limit)
+    last = found[-1].id if len(found) == limit else None
+    return {"sources": to_json(found), "next_after": last}
+
+
+def read_source(door: Door, given: Params) -> Any:
+    """Answer one source."""
+    return to_json(door.runtime.skills.source(given["source"]))
+
+
+def remove_source(door: Door, given: Params) -> Any:
+    """Remove a source with all that came from it."""
+    return {"removed": list(door.runtime.skills.remove_source(given["source"]))}
+
+
+def list_skills(door: Door, given: Params) -> Any:
+    """Answer a page of skills."""
+    limit = given.get("limit", 50)
+    found = door.runtime.skills.list(
+        source=given.get("source"), after=given.get("after", ""), limit=limit
+    )
+    last = found[-1].skill.id if len(found) == limit else None
+    return {"skills": [_summary(each) for each in found], "next_after": last}
+
+
+def _summary(entry: SkillEntry) -> dict[str, Any]:
+    skill = entry.skill
+    return {
+        "id": skill.id,
+        "source": skill.source,
+        "version": skill.version,
+        "name": skill.name,
+        "description": skill.description,
+        "lifecycle": skill.lifecycle.value,
+        "capabilities": [binding.tool for binding in entry.bindings],
+        "context_loadable": bool(skill.instructions),
+        "digest": skill.digest,
+        "revision": entry.revision,
+    }
+
+
+def read_skill(door: Door, given: Params) -> Any:
+    """Answer one skill with its bindings, findings and approvals."""
+    skills = door.runtime.skills
+    entry = skills.read(given["skill"])
+    return {**to_json(entry), "approvals": to_json(skills.approvals(entry.skill.id))}
+
+
+def approve_execution(door: Door, given: Params) -> Any:
+    """Let capabilities run under a posture."""
+    made = door.runtime.skills.approve_execution(
+        given["skill"],
+        posture=Posture(given["posture"]),
+        by=door.caller.principal,
+        reason=given["reason"],
+    )
+    return {"approvals": to_json(made)}
+
+
+def revoke_execution(door: Door, given: Params) -> Any:
+    """Take approvals of postures back."""
+    posture = given.get("posture")
+    gone = door.runtime.skills.revoke_execution(
+        given["skill"],
+        posture=None if posture is None else Posture(posture),
+        by=door.caller.principal,
+        reason=given["reason"],
+    )
+    return {"revoked": list(gone)}
+
+
+def load_skill(door: Door, given: Params) -> Any:
+    """Answer what an agent may load into its context."""
+    entry = door.runtime.skills.load(given["skill"])
+    skill = entry.skill
+    return {
+        "skill": skill.id,
+        "name": skill.name,
+        "version": skill.version,
+        "digest": skill.digest,
+        "instructions": skill.instructions,
+        "tools": [binding.tool for binding in entry.bindings],
+    }
+
+
+ROWS = (
+    Operation(
+        noun="skill-source",
+        verb="register",
+        request=params(
+            ("source", "kind"),
+            source=text("Its id: the providing distribution's name, a dot, a name of its own."),
+            kind={
+                "type": "string",
+                "enum": [SkillSourceKind.ELEGY_V2.value, SkillSourceKind.PLUGIN_PACKAGE.value],
+                "description": "What its definitions are.",
+            },
+            title=text("A title for people."),
+        ),
+        response=answer(source=_SOURCE, is_new={"type": "boolean"}),
+        authority=Authority.OPERATOR,
+        effects=WRITES,
+        handler=register_source,
+        positional=("source",),
+        doc="Register a source of skills; imports name it. The same one again changes nothing.",
+    ),
+    Operation(
+        noun="skill-source",
+        verb="list",
+        request=params(after=AFTER_ID, limit=LIMIT),
+        response=page("sources", _SOURCE),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=list_sources,
+        listing="sources",
+        columns=("id", "kind", "origin", "title"),
+        doc="List sources of skills and tool definitions by id: registered ones, and plugins' own.",
+    ),
+    Operation(
+        noun="skill-source",
+        verb="read",
+        request=params(("source",), source=_SOURCE_ID),
+        response=_SOURCE,
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=read_source,
+        positional=("source",),
+        doc="Read one source.",
+    ),
+    Operation(
+        noun="skill-source",
+        verb="remove",
+        request=params(("source",), source=_SOURCE_ID),
+        response=answer(removed=listed(_STRING)),
+        authority=Authority.OPERATOR,
+        effects=WRITES,
+        handler=remove_source,
+        positional=("source",),
+        doc=(
+            "Remove a registered source with its skills, tools and approvals of postures. "
+            "`removed` names the tools; earlier revisions stay in the store."
+        ),
+    ),
+    Operation(
+        noun="skill",
+        verb="list",
+        request=params(source=text("Only skills of this source."), after=AFTER_ID, limit=LIMIT),
+        response=page("skills", _SUMMARY),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=list_skills,
+        listing="skills",
+        columns=("id", "version", "lifecycle", "capabilities", "description"),
+        doc="List imported skills by id.",
+    ),
+    Operation(
+        noun="skill",
+        verb="read",
+        request=params(("skill",), skill=_SKILL_ID),
+        response=answer(
+            **schema_of(SkillEntry)["properties"],
+            approvals=listed(_APPROVAL),
+        ),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=read_skill,
+        positional=("skill",),
+        doc=(
+            "Read one skill: its definition, how each capability is bound, what was found at its "
+            "import, and which postures are approved."
+        ),
+    ),
+    Operation(
+        noun="skill",
+        verb="approve-execution",
+        request=params(
+            ("skill", "posture", "reason"), skill=_SKILL_ID, posture=_POSTURE, reason=REASON
+        ),
+        response=answer(approvals=listed(_APPROVAL)),
+        authority=Authority.APPROVER,
+        effects=WRITES,
+        handler=approve_execution,
+        listing="approvals",
+        columns=("tool", "posture", "tool_digest", "by"),
+        positional=("skill",),
+        doc=(
+            "Let an imported capability, or all of a skill, run under a posture. It holds for the "
+            "present definition alone, and is one gate among several: see runtime-tool/explain."
+        ),
+    ),
+    Operation(
+        noun="skill",
+        verb="revoke-execution",
+        request=params(("skill", "reason"), skill=_SKILL_ID, posture=_POSTURE, reason=REASON),
+        response=answer(revoked=listed(_STRING)),
+        authority=Authority.APPROVER,
+        effects=WRITES,
+        handler=revoke_execution,
+        positional=("skill",),
+        doc="Take approvals of postures back: of one posture, or of all where none is named.",
+    ),
+    Operation(
+        noun="runtime-skill",
+        verb="load",
+        request=params(("skill",), skill=_SKILL_ID),
+        response=answer(
+            skill=_STRING,
+            name=_STRING,
+            version=_STRING,
+            digest=_STRING,
+            instructions=_STRING,
+            tools=listed(_STRING),
+        ),
+        authority=Authority.CALLER,
+        effects=READS,
+        handler=load_skill,
+        positional=("skill",),
+        doc=(
+            "Load the instructions of a skill into a context. They are the text of whoever wrote "
+            "the skill, give no authority, and let nothing run that could not run before."
+        ),
+    ),
+)

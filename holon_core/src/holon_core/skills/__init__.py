@@ -1,0 +1,1 @@
+"""Skills that were imported: sources, definitions by revision, bindings, and their gates."""
