@@ -329,11 +329,6 @@ def _assemble(
             offered.manager, registry, sources=sources, catalogue=catalogue
         )
     pump = SinkPump(store, sinks, clock=clock, to_record=to_record, runtime_id=runtime_id)
-
-    def reread() -> None:
-        facet.reread()
-        skill_gates.forget()
-
     guard = Guard(
         store=store,
         clock=clock,
@@ -351,7 +346,7 @@ def _assemble(
         gates=_gates(joined, skill_gates),
         runtime_id=runtime_id,
         operator=operator,
-        on_change=reread,
+        on_change=_both(facet.reread, skill_gates.forget),
     )
     bindings.changed = guard.catalogue.forget
     guard.revision = store.read(lambda tables: tables.revision())
@@ -396,6 +391,14 @@ def _operations(offered: Offers) -> Mapping[str, Operation]:
     from holon_core.operations.offered import join_operations
 
     return join_operations(offered)
+
+
+def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
+    def both() -> None:
+        one()
+        other()
+
+    return both
 
 
 def _skills(
