@@ -72,7 +72,9 @@ def test_every_operation_can_be_asked(ask, tmp_path, runtime):
     do("plugin/retire", guard="old", reason="replaced")
     do("protocol/list")
 
-    assert asked == set(OPERATIONS)
+    # Those of skills need a lane that imports; they are asked in the tests of skills.
+    elsewhere = {"skill", "skill-source", "runtime-skill"}
+    assert asked == {row.method for row in OPERATIONS.values() if row.noun not in elsewhere}
 
 
 def test_an_answer_is_plain_json(ask):

@@ -39,6 +39,10 @@ def test_which_rows_are_recorded():
         "evidence/erase",
         "workspace/open",
         "plugin/retire",
+        "skill-source/register",
+        "skill-source/remove",
+        "skill/approve-execution",
+        "skill/revoke-execution",
     }
 
 

@@ -327,7 +327,10 @@ def test_the_operations_of_skills_answer_what_they_promise(rt: holon.Runtime):
     rt.skills.store(SOURCE, [skill()])
     caller = rt.session(principal="boss").caller
 
+    asked = set()
+
     def ask(method: str, **params: Any) -> Any:
+        asked.add(method)
         answer = rt.dispatch(method, params, caller=caller, authorities=frozenset(holon.Authority))
         assert compiled(OPERATIONS[method].response, f"skills {method}").errors(answer) == ()
         return answer
@@ -340,8 +343,11 @@ def test_the_operations_of_skills_answer_what_they_promise(rt: holon.Runtime):
     [approval] = ask("skill/approve-execution", **said)["approvals"]
     assert (approval["tool"], approval["by"]) == (ECHO, "boss")
     assert ask("skill/read", skill=ECHO)["approvals"] == [approval]
+    assert ask("runtime-skill/load", skill=SKILL)["tools"] == [ECHO]
     assert ask("skill/revoke-execution", skill=SKILL, reason="no")["revoked"] == [ECHO]
     assert ask("skill-source/remove", source=SOURCE)["removed"] == [ECHO]
+    nouns = {"skill", "skill-source", "runtime-skill"}
+    assert asked == {row.method for row in OPERATIONS.values() if row.noun in nouns}
 
 
 def test_a_caller_may_not_approve_a_posture(rt: holon.Runtime):
