@@ -46,6 +46,8 @@ RETURNED = {
     "catalogue.sources": ["SourceState"],
     "catalogue.pins": ["Pin"],
     "guard.services": ["Progress"],
+    "agents.facet": ["Agents", "Outputs"],
+    "structured_output.judging": ["Judgement"],
 }
 OFFERED = {
     "plugins.host": ["PluginHost"],

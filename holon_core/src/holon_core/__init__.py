@@ -36,6 +36,13 @@ if TYPE_CHECKING:
         ExecutorStatus,
         completed,
     )
+    from holon_core.records.output import (
+        OutputBudget,
+        OutputClass,
+        OutputFacts,
+        OutputGate,
+        OutputResult,
+    )
     from holon_core.records.policy import PolicyRequest, Verdict
     from holon_core.records.result import ToolResult
     from holon_core.records.secret import SecretProvider
@@ -102,6 +109,11 @@ _HOMES = {
     "OpenTelemetrySink": "sinks.otel",
     "Operation": "records.operation",
     "Origin": "records.words",
+    "OutputBudget": "records.output",
+    "OutputClass": "records.output",
+    "OutputFacts": "records.output",
+    "OutputGate": "records.output",
+    "OutputResult": "records.output",
     "PluginHost": "plugins.host",
     "PolicyRequest": "records.policy",
     "Posture": "records.words",
@@ -174,6 +186,11 @@ __all__ = [
     "OpenTelemetrySink",
     "Operation",
     "Origin",
+    "OutputBudget",
+    "OutputClass",
+    "OutputFacts",
+    "OutputGate",
+    "OutputResult",
     "PluginHost",
     "PolicyRequest",
     "Posture",

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holon_core.agents.facet import Agents
 from holon_core.catalogue.catalogue import Catalogue
 from holon_core.catalogue.pins import Pins
 from holon_core.catalogue.registry import Registry
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.offers import Offers
     from holon_core.records.finding import Finding
     from holon_core.records.operation import Operation
+    from holon_core.records.output import OutputClass
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
 
@@ -86,6 +88,7 @@ class Parts:
         behind: Behind,
         services: Services,
         operations: Mapping[str, Operation],
+        agents: Agents,
         root: Path | None,
         lock: OsLock | None,
         app: str,
@@ -98,6 +101,7 @@ class Parts:
         self.skills = skills
         self.services = services
         self.operations = operations
+        self.agents = agents
         self.root = root
         self._registry = registry
         self._sources = sources
@@ -347,6 +351,7 @@ def _assemble(
         runtime_id=runtime_id,
         operator=operator,
         on_change=_both(facet.reread, skill_gates.forget),
+        output_classes=_output_classes(offered),
     )
     bindings.changed = guard.catalogue.forget
     guard.revision = store.read(lambda tables: tables.revision())
@@ -378,6 +383,7 @@ def _assemble(
         behind=behind,
         services=behind.services,
         operations=_operations(offered),
+        agents=Agents(guard),
         root=root,
         lock=lock,
         app=app,
@@ -437,6 +443,15 @@ def _gates(joined: Joined, skills: SkillGates) -> dict[str, tuple[Gate, ...]]:
         for kind, lane in joined.lanes.items()
     }
     return {kind: each for kind, each in gates.items() if each}
+
+
+def _output_classes(offered: Offers) -> Sequence[OutputClass]:
+    """Join what plugins offer as classes of structured output."""
+    if not offered.output_classes:
+        return ()
+    from holon_core.plugins.output_offers import join_output_classes
+
+    return join_output_classes(offered)
 
 
 def _loading(settings: Config, *, discover: bool) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from holon_core.agents.facet import Agents
     from holon_core.clock import Clock
     from holon_core.config import Config
     from holon_core.guard.approvals import Approvals
@@ -54,7 +55,8 @@ class Runtime:
     Open it with ``Runtime.open`` or ``Runtime.in_memory``, as a context manager (``with`` or
     ``async with``) or with ``close()``. Calls go through ``session(…)``; what is not about
     calling is in the facets: ``tools``, ``approvals``, ``evidence``, ``workspaces``,
-    ``skills``, ``plugins``. Safe for many threads; several processes may open one root.
+    ``skills``, ``plugins``, ``agents``. Safe for many threads; several processes may open one
+    root.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -357,6 +359,11 @@ class Runtime:
     def skills(self) -> Skills:
         """Imported skills: sources, definitions, approvals of postures, bound executors."""
         return self._parts.skills
+
+    @property
+    def agents(self) -> Agents:
+        """Agents: the classes of what they answer."""
+        return self._parts.agents
 
     @property
     def config(self) -> Config:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.discovery import DiscoveryPage
+    from holon_core.records.output import OutputFacts, OutputResult
     from holon_core.records.result import Explanation, ToolResult
 
 
@@ -266,6 +267,66 @@ class Session:
         if self._begun is not None:
             self._begun(attempt)
         return attempt, refused
+
+    def accept_output(
+        self,
+        output_class: str,
+        answer: object,
+        *,
+        facts: OutputFacts | None = None,
+        consumer: str | None = None,
+    ) -> OutputResult:
+        """Put an answer through the gate of its class; keep it where it passed.
+
+        Args:
+            output_class: Id of the class.
+            answer: Text with exactly one JSON value (bare, or in one fenced block), or a value.
+            facts: What the runtime, not the model, says of it: declared schema, budget.
+            consumer: Who is to have it, where that is known already.
+
+        Returns:
+            The accepted value under ``output_id``, or a typed failure with paths
+            (``extraction_failure``, ``schema_mismatch``, ``gate_unmet``, ``budget_exceeded``;
+            ``policy_denied`` for a consumer that is not of the class). Both are in evidence,
+            with the source ``holon-structured-output``.
+
+        Raises:
+            Refused: ``unknown_output_class``.
+            StoreError: It cannot be recorded; then it is not accepted.
+
+        Source: tooling taxonomy, "Structured Output Contracts".
+        """
+        from holon_core.guard.outputs import accept
+        from holon_core.records.output import OutputFacts
+
+        self._check_open()
+        required_text(output_class, "an output class", MAX_NAME)
+        if consumer is not None:
+            required_text(consumer, "a consumer", MAX_NAME)
+        return accept(
+            self._guard,
+            self.caller,
+            output_class,
+            answer,
+            facts=facts or OutputFacts(),
+            consumer=consumer,
+        )
+
+    def hand_output(self, output_id: str, *, consumer: str) -> OutputResult:
+        """Hand an accepted output to a consumer of its class; to any other is ``policy_denied``.
+
+        Args:
+            output_id: As the acceptance gave it, in this workspace (without one, by this
+                principal).
+            consumer: Who takes it.
+
+        Returns:
+            The value, or a failure; recorded either way.
+        """
+        from holon_core.guard.outputs import hand_over
+
+        self._check_open()
+        return hand_over(self._guard, self.caller, output_id, consumer)
 
     def _attempt(
         self,

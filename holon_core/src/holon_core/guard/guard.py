@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from holon_core.config import LimitCaps
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from holon_core.guard.workspaces import Workspaces
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.lane import GateCall
+    from holon_core.records.output import OutputClass
     from holon_core.records.tool import Limits
     from holon_core.store.protocol import Store
+    from holon_core.structured_output.classes import OutputClasses
 
     Gate = Callable[[GateCall], Iterable[StructuredFailure]]
 
@@ -37,6 +40,7 @@ class Guard:
 
     ``gates`` are callables of lanes: each is shown the call and names what blocks it.
     ``operator`` is the one person of a runtime opened for one, who may approve own calls.
+    ``output_classes`` are those of plugins, admitted.
     ``on_change`` is called when another process changed what belongs to the storage root.
     """
 
@@ -60,6 +64,7 @@ class Guard:
         runtime_id: str,
         operator: str | None,
         on_change: Callable[[], None],
+        output_classes: Iterable[OutputClass] = (),
     ) -> None:
         self.store = store
         self.clock = clock
@@ -80,6 +85,17 @@ class Guard:
         self.revision = 0
         self.running = Running()
         self._on_change = on_change
+        self._output_classes = tuple(output_classes)
+
+    @cached_property
+    def outputs(self) -> OutputClasses:
+        """The classes of structured output, made when first asked for."""
+        from holon_core.structured_output.classes import OutputClasses
+
+        made = OutputClasses()
+        for each in self._output_classes:
+            made.register(each)
+        return made
 
     def learn(self, since: int) -> bool:
         """Read anew what another process changed: tools, pins, guards of the root.

@@ -42,6 +42,7 @@ CORE_NOUNS = frozenset(
         "runtime-tool",
         "skill",
         "skill-source",
+        "structured-output",
         "workspace",
     }
 )

@@ -11,6 +11,7 @@ from holon_core.operations import (
     discovery_rows,
     evidence_rows,
     host_rows,
+    output_rows,
     protocol_rows,
     skill_rows,
     tool_rows,
@@ -26,6 +27,7 @@ ROWS: tuple[Operation, ...] = (
     *approval_rows.ROWS,
     *evidence_rows.ROWS,
     *skill_rows.ROWS,
+    *output_rows.ROWS,
     *host_rows.ROWS,
     *protocol_rows.ROWS,
 )

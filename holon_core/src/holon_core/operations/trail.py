@@ -35,6 +35,7 @@ OWN_TRAIL = frozenset(
         "execution-approval/edit",
         "execution-approval/grant",
         "execution-approval/revoke",
+        "structured-output/validate",
     }
 )
 

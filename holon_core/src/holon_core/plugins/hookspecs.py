@@ -9,6 +9,7 @@ from holon_core.plugins.markers import hookspec
 from holon_core.records.finding import Finding
 from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
 from holon_core.records.operation import Operation
+from holon_core.records.output import OutputClass
 from holon_core.records.policy import Policy
 from holon_core.records.secret import SecretProvider
 from holon_core.records.sink import EvidenceSink
@@ -121,6 +122,16 @@ def holon_operations(host: PluginHost) -> Iterable[Operation]:
     Called once, when a runtime opens. From each row come its protocol method and its command.
     A noun of the core's is refused, one that two distributions use for both. One that states
     effects beyond reads leaves evidence of who asked and what became of it.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_output_classes(host: PluginHost) -> Iterable[OutputClass]:
+    """Offer classes of structured output, each under an id that begins with this distribution.
+
+    Called once, when a runtime opens. An id is ``<distribution>.<name>``. One that two offer is
+    refused for both, one whose schema is of no use stays out and its neighbours come in.
     """
     raise AssertionError
 

@@ -43,6 +43,7 @@ class Offers:
     secret_providers: tuple[Offer, ...] = ()
     services: tuple[Offer, ...] = ()
     operations: tuple[Offer, ...] = ()
+    output_classes: tuple[Offer, ...] = ()
     guards: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -95,6 +96,7 @@ def gather(
         secret_providers=providers,
         services=tuple(manager.offers("holon_services", host)),
         operations=tuple(manager.offers("holon_operations", host)),
+        output_classes=tuple(manager.offers("holon_output_classes", host)),
         guards=(
             *_labels("policy", policies),
             *_labels("sink", [s for s in sinks if s.item.required]),

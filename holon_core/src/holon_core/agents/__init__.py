@@ -1,0 +1,1 @@
+"""Agents: what they may answer, see and call."""
