@@ -37,6 +37,8 @@ ASKED: dict[str, list[str]] = {
     "evidence/head": [],
     "evidence/export": ["bundle.jsonl"],
     "evidence/erase": ["--call-id", "CALL", "--reason", "r"],
+    "structured-output/classes": [],
+    "structured-output/validate": ["planner_output", "{}"],
     "workspace/open": ["."],
     "workspace/list": [],
     "plugin/list": [],

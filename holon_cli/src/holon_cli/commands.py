@@ -20,6 +20,7 @@ NOUNS = {
     "skill-source": "Where imported skills come from",
     "runtime-skill": "Load the instructions of a skill",
     "execution-approval": "Approvals and held calls: ask, list, decide, grant, wait",
+    "structured-output": "Structured output: the classes there are, and their gates",
     "evidence": "Evidence: list, read, verify, export",
     "policy": "What policy decides, and why",
     "workspace": "Workspaces of this storage root",

@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from attrs import fields, has
 
 from holon_core.records.failure import StructuredFailure
+from holon_core.records.output import OutputResult
 from holon_core.records.result import EvidenceRef, ToolResult
 from holon_core.records.tool import RuntimeToolDescriptor
 
@@ -42,7 +43,7 @@ def to_json(record: object) -> Any:
     made = unstructure(record)
     for name in _DERIVED.get(type(record), ()):
         made[name] = unstructure(getattr(record, name))
-    if isinstance(record, ToolResult):
+    if isinstance(record, (ToolResult, OutputResult)):
         made["evidence_refs"] = [ref._asdict() for ref in record.evidence_refs]
         made["failure"] = None if record.failure is None else to_json(record.failure)
     return made
