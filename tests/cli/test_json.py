@@ -38,7 +38,10 @@ ASKED: dict[str, list[str]] = {
     "evidence/export": ["bundle.jsonl"],
     "evidence/erase": ["--call-id", "CALL", "--reason", "r"],
     "structured-output/classes": [],
-    "structured-output/validate": ["planner_output", "{}"],
+    "structured-output/validate": [
+        "reviewer_output",
+        '{"verdict": "approve", "summary": "ok", "findings": []}',
+    ],
     "workspace/open": ["."],
     "workspace/list": [],
     "plugin/list": [],
