@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from holon_core.catalogue.catalogue import Entry
     from holon_core.config import Config
     from holon_core.guard.guard import Gate
+    from holon_core.operations.governing import Governing
     from holon_core.plugins.lanes import Joined
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
@@ -109,6 +111,18 @@ class Parts:
         self._lock = lock
         self._app = app
         self._pid = os.getpid()
+        for facet in (approvals, evidence, plugins, skills, guard.workspaces):
+            facet.through = self._through
+
+    @cached_property
+    def governing(self) -> Governing:
+        """The way of operations with effects; made when one is first asked."""
+        from holon_core.operations.governing import Governing
+
+        return Governing(self.guard, self._app)
+
+    def _through(self, *args: Any, by: str | None) -> Any:
+        return self.governing.through(*args, by=by)
 
     def register(self, fn: Callable[..., Any], options: Mapping[str, Any]) -> RuntimeToolDescriptor:
         """Put a host function into the catalogue, unless a reviewer refuses it."""

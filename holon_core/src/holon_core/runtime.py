@@ -232,7 +232,9 @@ class Runtime:
             from holon_core.records.failure import failure
 
             raise Refused(failure("wrong_workspace", f"no workspace {workspace}"))
-        return self.workspaces.open(workspace).id
+        # What is a workspace already is not opened anew, so that nobody is asked about it.
+        known = self.workspaces.at(workspace)
+        return self.workspaces.open(workspace).id if known is None else known.id
 
     def register(self, fn: Callable[..., Any], /, **options: Any) -> RuntimeToolDescriptor:
         """Put a function behind the door, or replace the one of its id.

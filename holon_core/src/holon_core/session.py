@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import RuntimeNotOpen, StoreError
+from holon_core.governed import OPERATION_LANE
 from holon_core.guard import call as guarded
 from holon_core.guard import rehearsal
 from holon_core.guard.attempt import Attempt
@@ -369,6 +370,11 @@ def release_attempt(
         text = None if held is None else "held for another principal or workspace"
         code = "not_held" if held is None else "not_allowed"
         problem = failure(code, text, call=call_id[:200])
+        return attempt, record_refusal(guard, attempt, problem, wait=True)
+    if held.tool["lane"] == OPERATION_LANE:
+        attempt = Attempt("", {}, caller)
+        text = "it is an operation: ask it again as it was asked, or by runtime-tool/release"
+        problem = failure("not_allowed", text, call=call_id)
         return attempt, record_refusal(guard, attempt, problem, wait=True)
     attempt = Attempt(
         str(held.tool["id"]),

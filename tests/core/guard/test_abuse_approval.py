@@ -225,7 +225,8 @@ def test_ab_approval_010_expiry_counts_at_the_start_not_at_the_queue(open_runtim
         name = "slow"
 
         def evaluate(self, request: holon.PolicyRequest) -> holon.Verdict:
-            clock.advance(10**7)
+            if request.tool.id == WRITE:
+                clock.advance(10**7)
             return holon.Verdict(decision=holon.Decision.ASK, rule="slow")
 
     class Plugin:

@@ -251,7 +251,7 @@ class Story:
         trail = self.runtime.evidence.read(self._held)
         accepted = next(record.seq for record in trail if record.kind == "accepted")
         copy = copy_store(self._store, self._scratch / "copy")
-        edit_one_byte(copy, accepted, before=b"green.", after=b"green!")
+        edit_one_byte(copy, self._chain, accepted, before=b"green.", after=b"green!")
         edited = self._verified(copy.parent, head)
         forge_hashes(copy, self._chain)
         forged = self._verified(copy.parent, head)

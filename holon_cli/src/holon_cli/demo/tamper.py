@@ -8,10 +8,8 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-from holon_core.store.evidence_tables import CHAIN_SHIFT, genesis, link
+from holon_core.store.evidence_tables import CHAIN_SHIFT, MAX_SEQ, genesis, link
 from holon_core.wire.canonical import canonical
-
-_POSITION = (1 << CHAIN_SHIFT) - 1
 
 
 def copy_store(store: Path, root: Path) -> Path:
@@ -26,11 +24,11 @@ def copy_store(store: Path, root: Path) -> Path:
     return copy
 
 
-def edit_one_byte(store: Path, seq: int, *, before: bytes, after: bytes) -> None:
+def edit_one_byte(store: Path, chain: str, seq: int, *, before: bytes, after: bytes) -> None:
     """Change one byte in the payload of one record, and nothing else."""
     with closing(sqlite3.connect(store)) as connection, connection:
         key, payload = connection.execute(
-            "select seq, payload from evidence where seq & ? = ?", (_POSITION, seq)
+            "select seq, payload from evidence where seq = ?", (_first(connection, chain) + seq,)
         ).fetchone()
         edited = payload.replace(before, after)
         assert sum(a != b for a, b in zip(payload, edited, strict=True)) == 1
@@ -40,15 +38,25 @@ def edit_one_byte(store: Path, seq: int, *, before: bytes, after: bytes) -> None
 def forge_hashes(store: Path, chain: str) -> None:
     """Make an edited chain fit itself again: digests, every link, and the head."""
     with closing(sqlite3.connect(store)) as connection, connection:
-        rows = connection.execute("select seq, body, payload from evidence order by seq").fetchall()
+        first = _first(connection, chain)
+        rows = connection.execute(
+            "select seq, body, payload from evidence where seq between ? and ? order by seq",
+            (first, first + MAX_SEQ),
+        ).fetchall()
         previous = genesis(chain)
         for key, body, payload in rows:
             said = json.loads(body)
             if payload is not None:
                 said["payload"] = {"bytes": len(payload), "sha256": sha256(payload).hexdigest()}
             forged = canonical(said)
-            previous = link(previous, key & _POSITION, forged)
+            previous = link(previous, key & MAX_SEQ, forged)
             connection.execute(
                 "update evidence set body=?, hash=? where seq=?", (forged, previous, key)
             )
         connection.execute("update live set hash=? where chain=?", (previous, chain))
+
+
+def _first(connection: sqlite3.Connection, chain: str) -> int:
+    """Return where the keys of a chain's records begin."""
+    [number] = connection.execute("select number from live where chain=?", (chain,)).fetchone()
+    return int(number) << CHAIN_SHIFT

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.errors import Misuse, Refused
+from holon_core.governed import OPERATION_LANE, Facet, operation
 from holon_core.guard.attempt import Attempt
 from holon_core.guard.evidence import RUNTIME_CHAIN
 from holon_core.guard.grants import checked_pattern
@@ -42,7 +43,7 @@ MAX_TTL_S = 30 * 86_400
 POLL_S = 0.05
 
 
-class Approvals:
+class Approvals(Facet):
     """Pending, decided and granted approvals, and the calls held for them."""
 
     def __init__(self, guard: Guard, drive: Callable[[Guard, Attempt], ToolResult]) -> None:
@@ -132,6 +133,7 @@ class Approvals:
             operator=self._guard.operator,
         )
 
+    @operation("execution-approval/approve", approval_or_call="id")
     def approve(self, approval_or_call: str, *, by: str, reason: str) -> ApprovalRecord:
         """Let a held call run, once, exactly as it was held.
 
@@ -145,6 +147,7 @@ class Approvals:
         """
         return self._decide(approval_or_call, ApprovalState.APPROVED, by=by, reason=reason)
 
+    @operation("execution-approval/deny", approval_or_call="id")
     def deny(self, approval_or_call: str, *, by: str, reason: str) -> ApprovalRecord:
         """Refuse a held call; the same payload is refused until the approval would expire.
 
@@ -158,6 +161,7 @@ class Approvals:
         """
         return self._decide(approval_or_call, ApprovalState.DENIED, by=by, reason=reason)
 
+    @operation("execution-approval/edit")
     def edit(
         self, call_id: str, arguments: Mapping[str, Any], *, by: str, reason: str
     ) -> ToolResult:
@@ -179,6 +183,9 @@ class Approvals:
         held = self.held_call(call_id)
         if held.state is not HeldState.HELD:
             raise Refused(failure("already_decided", f"call {call_id} is {held.state}"))
+        if held.tool["lane"] == OPERATION_LANE:
+            text = "an operation is not edited: deny it, and ask it with other parameters"
+            raise Refused(failure("not_allowed", text))
         self._self_approved(held.caller.principal, by)
         tool_id = str(held.tool["id"])
         attempt = Attempt(tool_id, arguments, held.caller, mode="edit", key=None, held=held)
@@ -218,6 +225,7 @@ class Approvals:
             replaced_by=new_call,
         )
 
+    @operation("execution-approval/grant")
     def grant(
         self,
         tool: str,
@@ -302,6 +310,7 @@ class Approvals:
             tool=made.tool,
         )
 
+    @operation("execution-approval/revoke", approval_or_call="id")
     def revoke(self, approval_or_call: str, *, by: str, reason: str) -> ApprovalRecord:
         """Take back an approval that is not used up, also while a run waits for it.
 

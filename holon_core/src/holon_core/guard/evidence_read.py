@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.errors import JsonRefused, Misuse, Refused
+from holon_core.governed import Facet, operation
 from holon_core.guard import bundle, verify
 from holon_core.guard.evidence import RUNTIME_CHAIN
 from holon_core.guard.workspaces import COLLECTION as WORKSPACES
@@ -46,7 +47,7 @@ BATCH = 5000
 _END = 2**62
 
 
-class Evidence:
+class Evidence(Facet):
     """The evidence of a store, as its readers see it.
 
     ``workspace`` is a workspace's id everywhere; ``None`` means calls without a workspace.
@@ -163,6 +164,7 @@ class Evidence:
         chain = chain_of(workspace) if kept else self._chain(workspace)
         return verify.verify_chain(self._store, chain, head=head, progress=progress)
 
+    @operation("evidence/erase")
     def erase(
         self,
         workspace: str | None,
@@ -201,6 +203,7 @@ class Evidence:
         whole(before_unix_seconds, "before_unix_seconds", least=0, most=_END)
         return self._erase_before(chain, before_unix_seconds, said)
 
+    @operation("evidence/export")
     def export(
         self, path: Path | str, *, workspace: str | None, after: int = 0, replace: bool = False
     ) -> EvidenceHead:

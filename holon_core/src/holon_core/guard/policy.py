@@ -87,6 +87,23 @@ class PolicyEngine:
         """Whether ``decide`` may wait, so that an event loop has to call it from a thread."""
         return self._panel is not None
 
+    def decide_operation(
+        self, request: PolicyRequest, default: Verdict, *, in_spite_of_missing: bool = False
+    ) -> PolicyOutcome:
+        """Decide an operation: as a call, but for what counts where no rule matches.
+
+        Args:
+            request: ``tool`` describes the operation.
+            default: The verdict where no rule of the operator matches.
+            in_spite_of_missing: Whether it may be done while guards are missing.
+        """
+        missing = self._missing_guards()
+        if missing and not in_spite_of_missing:
+            return _guards_missing(missing)
+        workspace = self._rules_of(request.caller.workspace)
+        trail, _ = self._walk(request, workspace, default)
+        return _strictest(trail)
+
     def decide(self, request: PolicyRequest) -> PolicyOutcome:
         """Decide one call; never raises on account of a policy.
 
@@ -126,10 +143,13 @@ class PolicyEngine:
         return self._panel.close() if self._panel else ()
 
     def _walk(
-        self, request: PolicyRequest, workspace: _WorkspaceRules | None
+        self,
+        request: PolicyRequest,
+        workspace: _WorkspaceRules | None,
+        default: Verdict | None = None,
     ) -> tuple[list[Verdict], bool]:
         match, depends = self._match(request)
-        base = _base(request.tool, match)
+        base = default if default and match is None else _base(request.tool, match)
         trail = [base]
         if request.tool.approval is ApprovalRequirement.REQUIRED:
             trail.append(_own_requirement(match))

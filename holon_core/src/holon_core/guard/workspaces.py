@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import asdict, evolve
 
 from holon_core.errors import Refused, WorkspaceInsideRoot
+from holon_core.governed import Facet, operation
 from holon_core.names import (
     MAX_PATH,
     names,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 COLLECTION = "holon.workspaces"
 
 
-class Workspaces:
+class Workspaces(Facet):
     """The workspaces of one storage root (`rt.workspaces`)."""
 
     def __init__(self, store: Store, clock: Clock, root: Path | None) -> None:
@@ -42,6 +43,7 @@ class Workspaces:
         self._root = root
         self._known: dict[str, Workspace] = {}
 
+    @operation("workspace/open")
     def open(
         self, path: str | os.PathLike[str], *, name: str = "", principals: Sequence[str] = ()
     ) -> Workspace:
@@ -100,6 +102,14 @@ class Workspaces:
         self._store.transact(keep)
         self._known[workspace.id] = workspace
         return workspace
+
+    def at(self, path: str | os.PathLike[str]) -> Workspace | None:
+        """Return the workspace that a folder is already, as it is there; else ``None``."""
+        root = Path(os.path.realpath(usable_path(path, "path")))
+        if self._root is not None and _overlap(self._root, root):
+            return None
+        found = self.find(_id_of(root))
+        return found if found is not None and self.intact(found) else None
 
     def forget(self) -> None:
         """Read workspaces anew, after another process changed one."""

@@ -9,8 +9,8 @@ from holon_core.errors import JsonRefused
 from holon_core.operations.door import Door, not_allowed
 from holon_core.operations.faults import BadRequest, UnknownOperation
 from holon_core.operations.table import row_of
-from holon_core.operations.trail import leaves_trail, trail
 from holon_core.records.failure import failure
+from holon_core.records.words import READ_ONLY
 
 if TYPE_CHECKING:
     from holon_core.records.operation import Operation
@@ -34,7 +34,8 @@ def dispatch(door: Door, method: object, params: object) -> Any:
         UnknownOperation: No row has this name.
         BadRequest: The parameters do not fit; ``details`` name path and rule.
         Refused: The operation was refused: ``not_allowed`` where the caller lacks its authority,
-            ``lane_protocol`` where a plugin's handler broke its promise.
+            ``lane_protocol`` where a plugin's handler broke its promise; ``policy_denied`` or
+            ``approval_required`` where it has effects and policy did not let it.
         Rejected: With every finding.
         StoreError: The store does not answer.
 
@@ -43,12 +44,25 @@ def dispatch(door: Door, method: object, params: object) -> Any:
     operation = row_of(door.runtime, method) if isinstance(method, str) else None
     if operation is None:
         raise UnknownOperation(f"no operation {method!r:.100}; protocol/list names those there are")
-    if not leaves_trail(operation):
+    if operation.effects <= READ_ONLY:
         return operation.handler(door, _admitted(door, operation, params))
-    with trail(door, operation) as begin:
+    return _governed(door, operation, params)
+
+
+def _governed(door: Door, operation: Operation, params: object) -> Any:
+    from holon_core.operations.governing import Asked, is_governed
+    from holon_core.operations.trail import trail
+
+    if not is_governed(operation):
+        return operation.handler(door, _admitted(door, operation, params))
+    with trail(door.runtime._guard, operation, door.caller) as made:
         given = _admitted(door, operation, params)
-        begin(given)
-        return operation.handler(door, given)
+        asked = Asked(
+            operation=operation, caller=door.caller, authorities=door.authorities, params=given
+        )
+        return door.runtime._parts.governing.run(
+            asked, made, lambda: operation.handler(door, given)
+        )
 
 
 def _admitted(door: Door, operation: Operation, params: object) -> dict[str, Any]:

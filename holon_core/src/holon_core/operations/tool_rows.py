@@ -12,6 +12,7 @@ from holon_core.operations.schemas import (
     ARGUMENTS,
     CALL_ID,
     LIMIT,
+    MAX_TOOL_ID,
     TOOL,
     params,
     text,
@@ -88,12 +89,23 @@ def explain(door: Door, given: Params) -> Any:
 
 def release(door: Door, given: Params) -> Any:
     """Release a held call: one's own, or as an approver anybody's."""
+    from holon_core.operations.releasing import held_operation, release_operation
+
+    held = held_operation(door, given["call_id"])
+    if held is not None:
+        return to_json(release_operation(door, held))
     anybodys = door.may(Authority.APPROVER)
     return to_json(door.session._released(given["call_id"], anybodys=anybodys))
 
 
 def explain_policy(door: Door, given: Params) -> Any:
-    """Say what policy decides of a call, and by which rule."""
+    """Say what policy decides of a call or of an operation, and by which rule."""
+    from holon_core.operations.explaining import explain_operation
+    from holon_core.operations.table import row_of
+
+    operation = row_of(door.runtime, given["tool"])
+    if operation is not None:
+        return explain_operation(door, operation, given.get("arguments", {}))
     explained = door.session.explain(given["tool"], given.get("arguments"))
     names = [step.step for step in explained.steps]
     end = len(names) if "policy" in names else 0
@@ -195,13 +207,21 @@ ROWS = (
         positional=("call_id",),
         doc=(
             "Run a held call that was approved, on its stored payload; every step is taken again. "
-            "A caller releases its own calls, an approver anybody's."
+            "A caller releases its own calls, an approver anybody's. A held operation takes its "
+            "own authority besides; its answer is the `output`."
         ),
     ),
     Operation(
         noun="policy",
         verb="explain",
-        request=params(("tool",), tool=TOOL, arguments=ARGUMENTS),
+        request=params(
+            ("tool",),
+            tool=text("Id of the tool, or the method of an operation.", limit=MAX_TOOL_ID),
+            arguments={
+                "type": "object",
+                "description": "The arguments or the parameters; none where left out.",
+            },
+        ),
         response=answer(
             tool={"type": "string"},
             decision={"enum": [*_DECISIONS, None]},
@@ -217,8 +237,9 @@ ROWS = (
         positional=("tool",),
         unread=("arguments",),
         doc=(
-            "Say what policy decides of a call of this caller, and which rule decided. `decision` "
-            "is null where an earlier step stops the call; `stopped` says which."
+            "Say what policy decides of a call or an operation of this caller, and which rule "
+            "decided. `decision` is null where an earlier step stops it, which `stopped` says, and "
+            "where policy is not asked: of an operation that only reads."
         ),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
@@ -18,18 +18,25 @@ from holon_core.store.evidence_tables import NotOpen, OpenCall
 
 if TYPE_CHECKING:
     from holon_core.guard.evidence import Draft
-    from holon_core.operations.door import Door
+    from holon_core.guard.guard import Guard
+    from holon_core.guard.policy import PolicyOutcome
+    from holon_core.records.approval import ApprovalRecord
+    from holon_core.records.caller import CallerContext
     from holon_core.records.operation import Operation
 
 KIND = "operation"
 PARAMS_DOMAIN = "holon-operation-parameters/1"
 # Governed calls and decisions about them: what they record themselves says all of it.
-OWN_TRAIL = frozenset(
+CALLS = frozenset(
     {
         "runtime-tool/call",
         "runtime-tool/dry-run",
         "runtime-tool/release",
         "execution-approval/request",
+    }
+)
+DECISIONS = frozenset(
+    {
         "execution-approval/approve",
         "execution-approval/deny",
         "execution-approval/edit",
@@ -38,6 +45,8 @@ OWN_TRAIL = frozenset(
         "structured-output/validate",
     }
 )
+# What these do themselves leaves records that say all of it.
+OWN_TRAIL = CALLS | DECISIONS | {"structured-output/validate"}
 
 
 def leaves_trail(operation: Operation) -> bool:
@@ -46,20 +55,26 @@ def leaves_trail(operation: Operation) -> bool:
 
 
 @contextmanager
-def trail(door: Door, operation: Operation) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+def trail(
+    guard: Guard, operation: Operation, caller: CallerContext, *, call_id: str | None = None
+) -> Iterator[Trail]:
     """Record an operation: refused, or that it begins and then how it ended.
 
+    Args:
+        guard: The parts.
+        operation: The row.
+        caller: Who asks it.
+        call_id: That of a held one that is released.
+
     Yields:
-        What is called with the parameters before anything is done; where it raises, nothing may
-        be done.
+        What records with which verdict, and on whose word, it begins.
 
     Raises:
-        StoreError: It cannot be recorded, so it was not begun.
         Refused: ``evidence_not_closed``: it was done, and its end could not be recorded.
     """
-    made = _Trail(door, operation)
+    made = Trail(guard, operation, caller, call_id or new_id("o"))
     try:
-        yield made.begin
+        yield made
     except BaseException as error:
         # What it failed with is the answer, also where the store fails as well.
         with contextlib.suppress(StoreError):
@@ -82,31 +97,45 @@ def _outcome(error: BaseException) -> tuple[str, str]:
     return "refused" if refused else "failed", str(code)
 
 
-class _Trail:
-    """The records of one operation, under an id of its own."""
+class Trail:
+    """The records of one operation, under an id of its own.
 
-    def __init__(self, door: Door, operation: Operation) -> None:
-        self._door, self._operation = door, operation
-        self._guard = door.runtime._guard
-        self._id = new_id("o")
+    Args:
+        guard: The parts.
+        operation: The row.
+        caller: Who asks it.
+        call_id: Of the operation, as that of a call.
+    """
+
+    def __init__(
+        self, guard: Guard, operation: Operation, caller: CallerContext, call_id: str
+    ) -> None:
+        self.id = call_id
+        self.chain = _chain_of(guard, caller)
+        # What policy said, and whose approval was used.
+        self.policy: PolicyOutcome | None = None
+        self.approval: ApprovalRecord | None = None
+        # Its own work records it, so that only a refusal by policy is recorded here.
+        self.quiet = operation.method in OWN_TRAIL
+        self._guard, self._operation, self._caller = guard, operation, caller
         self._open: OpenCall | None = None
 
-    def begin(self, params: Mapping[str, Any]) -> None:
-        """Record that it is about to be done, and with what, as a digest."""
+    def accepted(self, params: Mapping[str, Any]) -> Draft:
+        """Return the record that it is about to be done, and with what, as a digest."""
         from holon_core.wire.canonical import digest
 
         unread = self._operation.unread
         read = {name: value for name, value in params.items() if name not in unread}
-        fields = {"params_sha256": quote(digest(read, domain=PARAMS_DOMAIN))}
-        draft, guard = self._draft("accepted", fields), self._guard
-        seq = guard.store.transact(
-            lambda tables: draft.append(tables, opens=guard.runtime_id), full=True
-        )
-        self._open = OpenCall(self._id, draft.chain, seq, guard.runtime_id)
-        guard.pump.notify()
+        return self._draft("accepted", {"params_sha256": quote(digest(read, domain=PARAMS_DOMAIN))})
+
+    def begun(self, seq: int) -> None:
+        """Know the position of the record that it is about to be done."""
+        self._open = OpenCall(self.id, self.chain, seq, self._guard.runtime_id)
 
     def end(self, outcome: str, code: str | None = None) -> None:
         """Record how it ended; what a closing runtime marked as interrupted stays that."""
+        if self.quiet:
+            return
         draft = self._draft(outcome, {} if code is None else {"code": quote(code)})
         with contextlib.suppress(NotOpen):
             self._guard.store.transact(lambda tables: draft.append(tables, closes=self._open))
@@ -117,17 +146,23 @@ class _Trail:
         effects = ",".join(sorted(quote(each.value) for each in operation.effects))
         fields = {
             **fields,
-            "caller": recorder.caller(self._door.caller),
+            "caller": recorder.caller(self._caller),
             "host": recorder.host_fragment(),
             "operation": f'{{"authority":{quote(operation.authority.value)},'
             f'"effects":[{effects}],"method":{quote(operation.method)}}}',
             "outcome": quote(outcome),
         }
-        return recorder.draft(self._chain(), self._id, KIND, fields)
+        if self.policy is not None:
+            said = {"decision": self.policy.decision.value, "rule": self.policy.rule}
+            fields["policy"] = recorder.safe_json(said)
+        if self.approval is not None:
+            fields["approval"] = quote(self.approval.id)
+            fields["self_approved"] = "true" if self.approval.self_approved else "false"
+        return recorder.draft(self.chain, self.id, KIND, fields)
 
-    def _chain(self) -> str:
-        caller = self._door.caller
-        if caller.workspace is None:
-            return RUNTIME_CHAIN
-        found = self._guard.workspaces.usable(caller.workspace, caller.principal)
-        return RUNTIME_CHAIN if found is None else found.id
+
+def _chain_of(guard: Guard, caller: CallerContext) -> str:
+    if caller.workspace is None:
+        return RUNTIME_CHAIN
+    found = guard.workspaces.usable(caller.workspace, caller.principal)
+    return RUNTIME_CHAIN if found is None else found.id

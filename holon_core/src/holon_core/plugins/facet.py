@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holon_core.errors import Refused
+from holon_core.governed import Facet, operation
 from holon_core.names import required_name, required_text
 from holon_core.records.failure import failure
 from holon_core.records.listing import Listing
@@ -40,7 +41,7 @@ class PluginState:
     deprecations: tuple[str, ...] = ()
 
 
-class Plugins:
+class Plugins(Facet):
     """What is loaded, what is not and why, and which guards are missing.
 
     ``loading`` says which installed plugins were looked at.
@@ -132,6 +133,7 @@ class Plugins:
         rows = self._store.read(lambda tables: tables.list_documents(GUARDS, limit=MAX_GUARDS))
         return {row.id for row in rows}
 
+    @operation("plugin/retire")
     def retire(self, guard: str, *, by: str, reason: str) -> None:
         """Let calls go on without a guard that belonged to this root; for an operator.
 

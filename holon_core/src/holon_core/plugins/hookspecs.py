@@ -121,7 +121,8 @@ def holon_operations(host: PluginHost) -> Iterable[Operation]:
 
     Called once, when a runtime opens. From each row come its protocol method and its command.
     A noun of the core's is refused, one that two distributions use for both. One that states
-    effects beyond reads leaves evidence of who asked and what became of it.
+    effects beyond reads passes policy as calls do, and leaves evidence of who asked and what
+    became of it.
     """
     raise AssertionError
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import Misuse, Refused
+from holon_core.governed import Facet, operation
 from holon_core.names import MAX_NAME, MAX_TOOL_ID, page, required_name, required_text
 from holon_core.plugins.blocked import PROVIDERS
 from holon_core.records.failure import failure
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
 Record = Callable[["Tables", str, dict[str, str]], None]
 
 
-class Skills:
+def _described(source: object) -> dict[str, Any]:
+    """Return what registering a source takes; what is no descriptor is refused by its registry."""
+    if not isinstance(source, SkillSourceDescriptor):
+        return {}
+    return {"source": source.id, "kind": source.kind.value, "title": source.title}
+
+
+class Skills(Facet):
     """Imported skills: where they come from, what they hold, what lets them run.
 
     An imported capability is a read-only entry of the catalogue. It runs once its schemas are
@@ -66,6 +74,7 @@ class Skills:
         self._record = record
         self._changed = changed
 
+    @operation("skill-source/register", given=_described)
     def register_source(self, source: SkillSourceDescriptor) -> bool:
         """Register where skills come from; tell whether it is new.
 
@@ -89,6 +98,7 @@ class Skills:
         page(after, limit)
         return Listing(self._sources.list(after=after, limit=limit))
 
+    @operation("skill-source/remove")
     def remove_source(self, source: str) -> tuple[str, ...]:
         """Remove a registered source with its skills, approvals and tools; return the tools.
 
@@ -210,6 +220,7 @@ class Skills:
             raise Refused(failure("artifact_not_ready", text))
         return entry
 
+    @operation("skill/approve-execution", target="skill")
     def approve_execution(
         self, target: str, *, posture: Posture, by: str, reason: str
     ) -> tuple[PostureApproval, ...]:
@@ -248,6 +259,7 @@ class Skills:
         for binding in entry.bindings:
             self._bindings.check_posture(binding.lane, posture)
 
+    @operation("skill/revoke-execution", target="skill")
     def revoke_execution(
         self, target: str, *, posture: Posture | None = None, by: str, reason: str
     ) -> tuple[str, ...]:

@@ -1,0 +1,97 @@
+"""Methods of facets that are operations: called from Python, they go the way of the table."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# What a policy request and a rule's `lane` call every operation; no lane of tools has this name.
+OPERATION_LANE = "operation"
+# The operation that is being done here; its handler enters the method of the facet once.
+_doing: ContextVar[str | None] = ContextVar("holon_operation", default=None)
+
+
+class Through(Protocol):
+    """The way that every operation goes: policy, approval, evidence, and then the work."""
+
+    def __call__(
+        self, method: str, params: Mapping[str, Any], work: Callable[[], T], /, *, by: str | None
+    ) -> T:
+        """Do an operation for the host, in the name of ``by`` where it says one."""
+        ...
+
+
+class Facet:
+    """What an operation's method stands on; ``through`` is set when a runtime opens."""
+
+    through: Through | None = None
+
+
+@contextmanager
+def doing(method: str) -> Iterator[None]:
+    """Say that an operation was let through, so that its own method is not asked again."""
+    token = _doing.set(method)
+    try:
+        yield
+    finally:
+        _doing.reset(token)
+
+
+def operation(
+    method: str, *, given: Callable[..., Mapping[str, Any]] | None = None, **renamed: str
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Mark the method of a facet that does an operation.
+
+    Args:
+        method: The operation's ``noun/verb``.
+        given: Makes the operation's parameters of the arguments, where names are not enough.
+        renamed: Names of the operation's parameters by those of the method, where they differ.
+            ``by`` is no parameter but who asks.
+    """
+
+    def mark(fn: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(fn)
+
+        @wraps(fn)
+        def entered(*args: P.args, **kwargs: P.kwargs) -> T:
+            facet: Any = args[0]
+            if facet.through is None or _doing.get() == method:
+                with doing(""):
+                    return fn(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            named = dict(list(bound.arguments.items())[1:])
+            by = named.pop("by", None)
+            named = {
+                renamed.get(name, name): _plain(value)
+                for name, value in named.items()
+                if value is not signature.parameters[name].default
+            }
+            params = named if given is None else given(**named)
+
+            def work() -> T:
+                return fn(*args, **kwargs)
+
+            answer: T = facet.through(method, params, work, by=by)
+            return answer
+
+        return entered
+
+    return mark
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument as JSON says it, as far as it can."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Enum):
+        return value.value
+    return list(value) if isinstance(value, (tuple, set, frozenset)) else value
