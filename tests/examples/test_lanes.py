@@ -140,6 +140,15 @@ def test_a_tool_of_a_new_lane_is_called_under_guard(clean: Clean, made: Path) ->
     assert [record["kind"] for record in trail["records"]] == ["accepted", "completed"]
 
 
+def test_the_shop_runs_from_its_wheel(clean: Clean) -> None:
+    """The embedding example needs nothing of the repository, and the core alone for its script."""
+    clean.install(clean.build(ROOT / "examples" / "shop-desk"))
+
+    said = clean.run(clean.bin / "python", "-m", "shop_desk.script", clean.folder / "shop")
+
+    assert "released: completed" in said
+
+
 def test_the_example_conforms(clean: Clean, example: Path) -> None:
     """The SQL lane keeps every rule that applies to it."""
     suite = example / "tests" / "test_conformance.py"

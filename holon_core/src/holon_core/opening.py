@@ -40,6 +40,7 @@ from holon_core.plugins.offers import gather, given_names, services_of
 from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services
 from holon_core.records.finding import has_errors
+from holon_core.records.listing import Listing
 from holon_core.skills.bindings import Bindings
 from holon_core.skills.gates import SkillGates
 from holon_core.skills.registry import Skills
@@ -146,7 +147,7 @@ class Parts:
             run=lambda work: self.guard.threads.run_on_loop(work).result(LISTING_S),
             taken=self._function_of,
         )
-        return tuple(self._enter(made))
+        return Listing(self._enter(made))
 
     def _function_of(self, tool_id: str) -> bool:
         """Tell whether an id is of one of the host's own functions."""

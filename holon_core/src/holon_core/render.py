@@ -233,7 +233,7 @@ def evidence_html(records: Iterable[EvidenceRecord]) -> str:
         (
             f"{record.chain}#{record.seq}",
             record.created_at_unix_seconds,
-            record.kind,
+            _kind(record),
             record.call_id,
             record.preview,
             "" if record.verified is None else ("verified" if record.verified else "does not fit"),
@@ -242,6 +242,12 @@ def evidence_html(records: Iterable[EvidenceRecord]) -> str:
     )
     head = ("record", "at (Unix s)", "kind", "call", "preview", "chain")
     return _table(head, rows, total=len(given))
+
+
+def _kind(record: EvidenceRecord) -> str:
+    """Name what a record is of, and mark what somebody decided about an own call."""
+    own = record.body.get("self_approved") is True
+    return f"{record.kind} (self-approved)" if own else record.kind
 
 
 def listing_html(items: Sequence[Any]) -> str:

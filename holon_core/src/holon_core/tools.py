@@ -127,11 +127,11 @@ class Tools:
         optional_text(since, "since")
         wanted = since or self._catalogue.pin_of(tool_id)
         if wanted == tool.digest:
-            return ()
+            return Listing()
         before = self._replaced.get(tool_id)
         if before is None or (wanted is not None and before.digest != wanted):
             before = pins.earlier(self._store, tool, wanted)
-        return () if before is None else pins.changes(before, tool)
+        return Listing(() if before is None else pins.changes(before, tool))
 
     def note(
         self,
@@ -148,9 +148,9 @@ class Tools:
         """Return what registration had to say about a tool, one that it kept out included."""
         required_text(tool_id, "a tool id", MAX_TOOL_ID)
         if tool_id in self._findings:
-            return self._findings[tool_id]
+            return Listing(self._findings[tool_id])
         stored = self._registry.stored_source(tool_id.partition("/")[0])
-        return () if stored is None else tuple(stored.findings.get(tool_id, ()))
+        return Listing(() if stored is None else stored.findings.get(tool_id, ()))
 
     def __len__(self) -> int:
         return len(self._catalogue)

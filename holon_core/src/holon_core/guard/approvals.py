@@ -26,6 +26,7 @@ from holon_core.names import (
 )
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.failure import failure
+from holon_core.records.listing import Listing
 from holon_core.records.words import ApprovalState, Effect, HeldState
 from holon_core.store.approval_tables import aged
 
@@ -63,7 +64,7 @@ class Approvals(Facet):
         optional_text(workspace, "workspace", MAX_NAME)
         if state is not None and type(state) is not ApprovalState:
             raise Misuse("state is a word of ApprovalState, or None")
-        return tuple(
+        return Listing(
             self._guard.store.read(
                 lambda tables: tables.list_approvals(
                     state=state, workspace=workspace, after=after, limit=limit, now=self._now()
@@ -78,7 +79,7 @@ class Approvals(Facet):
         page(after, limit)
         if type(state) is not HeldState:
             raise Misuse("state is a word of HeldState")
-        return tuple(
+        return Listing(
             self._guard.store.read(
                 lambda tables: tables.list_held(state=state, after=after, limit=limit)
             )
@@ -108,7 +109,7 @@ class Approvals(Facet):
     def held_for(self, approval_id: str) -> tuple[HeldCall, ...]:
         """Return the calls that wait, or waited, for one approval, oldest first."""
         required_text(approval_id, "an id", MAX_NAME)
-        return tuple(self._guard.store.read(lambda tables: tables.held_for(approval_id)))
+        return Listing(self._guard.store.read(lambda tables: tables.held_for(approval_id)))
 
     def view(self, call_id: str) -> ApprovalView:
         """Return what a person sees who decides about a held call.

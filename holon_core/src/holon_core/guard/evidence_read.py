@@ -107,13 +107,13 @@ class Evidence(Facet):
         records = self.list(workspace=workspace, after=after, limit=limit)
         found = self.verify(workspace)
         good = found.records if found.bad_seq is None else found.bad_seq - 1
-        return tuple(evolve(record, verified=record.seq <= good) for record in records)
+        return Listing(evolve(record, verified=record.seq <= good) for record in records)
 
     def read(self, call_id: str) -> tuple[EvidenceRecord, ...]:
         """Return the records of one call in order; none where the call is unknown."""
         required_text(call_id, "a call id", MAX_NAME)
         self._index_calls()
-        return tuple(map(to_record, self._store.read(lambda tables: tables.records_of(call_id))))
+        return Listing(map(to_record, self._store.read(lambda tables: tables.records_of(call_id))))
 
     def head(self, workspace: str | None) -> EvidenceHead:
         """Return where a chain ends; position 0 where it has no record yet.
@@ -129,7 +129,7 @@ class Evidence(Facet):
     def heads(self) -> tuple[EvidenceHead, ...]:
         """Return where each chain ends, by chain."""
         ends = self._store.read(lambda tables: tables.heads())
-        return tuple(EvidenceHead(chain=chain, seq=seq, hash=last) for chain, seq, last in ends)
+        return Listing(EvidenceHead(chain=chain, seq=seq, hash=last) for chain, seq, last in ends)
 
     def sinks(self) -> tuple[SinkState, ...]:
         """Return how far each sink has come and what it last failed with, required ones first."""

@@ -1,0 +1,1 @@
+"""A small shop that embeds Holon in five ways; see the README."""

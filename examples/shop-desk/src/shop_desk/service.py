@@ -1,0 +1,190 @@
+"""An asyncio service: callers over HTTP, approvers over HTTP, one runtime behind both.
+
+Who asks is what the bearer token says. No request body, and no model, names a principal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import uvicorn
+from fastapi import Depends, FastAPI, Header, HTTPException, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+import holon_core as holon
+from shop_desk.till import RefundLimit, Till, folder_of
+
+STATUS = {holon.Status.COMPLETED: 200, holon.Status.FAILED: 422, holon.Status.BLOCKED: 403}
+HELD = 202
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who has a token."""
+
+    id: str
+    role: str
+    decides: bool = False
+
+
+class Call(BaseModel):
+    """A call as it comes in. Its arguments are the tool's affair: Holon reads them strictly."""
+
+    tool: str
+    arguments: dict[str, Any] = {}
+    key: str | None = None
+
+
+class Decision(BaseModel):
+    """Why somebody decided."""
+
+    reason: str
+
+
+def runtime_of(request: Request) -> holon.Runtime:
+    """Return the one runtime of this service."""
+    rt: holon.Runtime = request.app.state.runtime
+    return rt
+
+
+def person_of(request: Request, authorization: Annotated[str, Header()] = "") -> Person:
+    """Return who asks: the one place where a principal comes from."""
+    person: Person | None = request.app.state.people.get(authorization.removeprefix("Bearer "))
+    if person is None:
+        raise HTTPException(401, "who are you?")
+    return person
+
+
+Runtime = Annotated[holon.Runtime, Depends(runtime_of)]
+Caller = Annotated[Person, Depends(person_of)]
+
+
+def session_of(rt: Runtime, person: Caller) -> holon.Session:
+    """Open the door for who asks; light, so each request gets its own."""
+    return rt.session(principal=person.id, role=person.role)
+
+
+def approver_of(person: Caller) -> Person:
+    """Return who asks, if that is somebody who decides."""
+    if not person.decides:
+        raise HTTPException(403, "only an approver may do this")
+    return person
+
+
+Session = Annotated[holon.Session, Depends(session_of)]
+Approver = Annotated[Person, Depends(approver_of)]
+
+
+def answer(result: holon.ToolResult) -> JSONResponse:
+    """Write a result for HTTP: 202 where it waits for a person."""
+    body = {
+        "call": result.call_id,
+        "status": result.status.value,
+        "output": result.output,
+        "held": result.held,
+        "blocked_by": [
+            {"code": each.code, "message": each.message, "next": each.next_action}
+            for each in result.blocking_reasons
+        ],
+        "failure": None
+        if result.failure is None
+        else {"code": result.failure.code, "message": result.failure.message},
+    }
+    return JSONResponse(body, HELD if result.held else STATUS[result.status])
+
+
+async def refused(_: Request, error: Exception) -> JSONResponse:
+    """Answer where an approver's wish was refused."""
+    assert isinstance(error, holon.Refused)
+    failure = error.failure
+    return JSONResponse({"code": failure.code, "message": failure.message}, 409)
+
+
+def make_app(open_runtime: Callable[[], holon.Runtime], people: Mapping[str, Person]) -> FastAPI:
+    """Make the service.
+
+    Args:
+        open_runtime: Opens the runtime when the service starts; it is closed when it ends.
+        people: Who has which token.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with await asyncio.to_thread(open_runtime) as rt:
+            app.state.runtime = rt
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+    app.state.people = people
+    app.add_exception_handler(holon.Refused, refused)
+
+    @app.post("/calls")
+    async def call(session: Session, wanted: Call) -> JSONResponse:
+        return answer(await session.acall(wanted.tool, wanted.arguments, key=wanted.key))
+
+    # Functions without async run in a thread: approvals and evidence wait for the disk.
+    @app.get("/held")
+    def held(rt: Runtime, _: Approver) -> list[dict[str, Any]]:
+        return [rt.approvals.view(each.call_id).to_json() for each in rt.approvals.held()]
+
+    @app.post("/held/{call_id}/approve")
+    def approve(rt: Runtime, approver: Approver, call_id: str, why: Decision) -> dict[str, Any]:
+        record = rt.approvals.approve(call_id, by=approver.id, reason=why.reason)
+        return {"state": record.state.value, "by": record.decided_by}
+
+    @app.post("/held/{call_id}/deny")
+    def deny(rt: Runtime, approver: Approver, call_id: str, why: Decision) -> dict[str, Any]:
+        record = rt.approvals.deny(call_id, by=approver.id, reason=why.reason)
+        return {"state": record.state.value, "by": record.decided_by}
+
+    @app.post("/held/{call_id}/release")
+    async def release(session: Session, call_id: str) -> JSONResponse:
+        return answer(await session.arelease(call_id))
+
+    @app.get("/calls/{call_id}/evidence")
+    def evidence(rt: Runtime, _: Approver, call_id: str) -> list[str]:
+        return [record.kind for record in rt.evidence.read(call_id)]
+
+    return app
+
+
+def main() -> None:
+    """Serve on loopback until a signal ends it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--people", type=Path, required=True, help="JSON: token to person")
+    parser.add_argument("--port", type=int, default=0)
+    chosen = parser.parse_args()
+    people = {
+        token: Person(**each)
+        for token, each in json.loads(chosen.people.read_text(encoding="utf-8")).items()
+    }
+    till = Till(folder_of("books", chosen.folder) / "ledger.jsonl")
+
+    def open_runtime() -> holon.Runtime:
+        return holon.Runtime.open(
+            folder_of("root", chosen.folder),
+            app="shop",
+            tools=till.tools(),
+            plugins=[RefundLimit()],
+            required_plugins=["shop-refund-limit"],
+            discover=False,
+        )
+
+    listener = socket.create_server(("127.0.0.1", chosen.port))
+    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+    server = uvicorn.Server(uvicorn.Config(make_app(open_runtime, people), log_level="warning"))
+    server.run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main()
