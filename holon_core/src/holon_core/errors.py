@@ -168,6 +168,7 @@ FINDINGS: dict[str, str] = {
     "signature_unsupported": "a function's signature cannot be described by a schema",
     "plugin_broken": "a plugin that could not be loaded or misbehaved",
     "effects_undeclared": "the effects of a tool are not declared, so that its calls are refused",
+    "operation_unsupported": "an operation of an API, or a part of it, that cannot be mapped",
     "review_refused": "a reviewer plugin refused the candidate",
 }
 

@@ -1,0 +1,1 @@
+"""The one place of this lane that opens connections."""

@@ -1,0 +1,1 @@
+"""Reading OpenAPI documents and hand-written descriptors into operations."""

@@ -1,0 +1,1 @@
+"""Making the exact request of a call, without sending it."""
