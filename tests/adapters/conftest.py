@@ -13,8 +13,8 @@ import uvicorn
 
 import holon_adapters.plugin as lane
 import holon_core as holon
-from holon_core.records.words import Authority
 from adapter_shop import app
+from holon_core.records.words import Authority
 
 Do = Callable[..., Any]
 
@@ -62,10 +62,16 @@ def do(rt: holon.Runtime) -> Do:
 
 
 @pytest.fixture
-def bound(do: Do, server: str, document: dict[str, Any]) -> str:
-    """The shop registered and bound; the source id of its tools."""
+def shop(do: Do, server: str, document: dict[str, Any]) -> dict[str, Any]:
+    """The shop registered; what binds it."""
     do("register", name="shop", document=document)
-    made = do("bind", name="shop", server=server, reason="ours", allow_addresses=["loopback"])
+    return {"name": "shop", "server": server, "reason": "ours", "allow_addresses": ["loopback"]}
+
+
+@pytest.fixture
+def bound(do: Do, shop: dict[str, Any]) -> str:
+    """The shop registered and bound; the source id of its tools."""
+    made = do("bind", **shop)
     source: str = made["adapter"]["source"]
     return source
 
