@@ -42,13 +42,28 @@ ASKED: dict[str, list[str]] = {
         "reviewer_output",
         '{"verdict": "approve", "summary": "ok", "findings": []}',
     ],
+    "frozen-tool-proposal/list": [],
+    "frozen-tool-proposal/revalidate": [],
     "workspace/open": ["."],
     "workspace/list": [],
     "plugin/list": [],
     "protocol/list": [],
 }
 # These need something that a fresh storage root has not; their refusal is a document, too.
-REFUSED = {"workspace/read": ["w"], "plugin/retire": ["g", "--reason", "r"]}
+REFUSED = {
+    "workspace/read": ["w"],
+    "plugin/retire": ["g", "--reason", "r"],
+    **{
+        f"frozen-tool-proposal/{verb}": ["frozen.w/t~1"]
+        for verb in ("read", "diff", "validate", "promote")
+    },
+    **{
+        f"frozen-tool-proposal/{verb}": ["frozen.w/t~1", "--reason", "r"]
+        for verb in ("withdraw", "deprecate", "block", "unblock", "archive")
+    },
+    "frozen-tool-proposal/create": ["--proposal", "{}"],
+    "frozen-tool-proposal/update": ["frozen.w/t~1", "--proposal", "{}"],
+}
 
 
 def test_every_operation_is_asked_here():

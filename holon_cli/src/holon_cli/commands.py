@@ -21,6 +21,7 @@ NOUNS = {
     "runtime-skill": "Load the instructions of a skill",
     "execution-approval": "Approvals and held calls: ask, list, decide, grant, wait",
     "structured-output": "Structured output: the classes there are, and their gates",
+    "frozen-tool-proposal": "Frozen tools: propose, validate, promote, block, compare",
     "evidence": "Evidence: list, read, verify, export",
     "policy": "What policy decides, and why",
     "workspace": "Workspaces of this storage root",
@@ -28,7 +29,11 @@ NOUNS = {
     "lane": "Lanes of one's own: begin one, check one",
     "protocol": "The operations themselves",
 }
-ALIASES = {"tool": "runtime-tool", "approval": "execution-approval"}
+ALIASES = {
+    "tool": "runtime-tool",
+    "approval": "execution-approval",
+    "frozen-tool": "frozen-tool-proposal",
+}
 VERB_ALIASES = {"show": "read"}
 # Short for a verb of one noun.
 SHORT_VERBS = {("skill", "approve"): "approve-execution"}

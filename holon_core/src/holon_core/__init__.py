@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from holon_core.records.evidence import EvidenceHead, EvidenceRecord
     from holon_core.records.failure import StructuredFailure, failure
     from holon_core.records.finding import Finding
+    from holon_core.records.frozen import (
+        FallbackKind,
+        FrozenState,
+        FrozenToolDefinition,
+        FrozenToolRecord,
+    )
+    from holon_core.records.frozen_kind import FrozenTool, FrozenToolKind
     from holon_core.records.lane import CapabilityLane, GateCall, LaneExecutor, SkillSource
     from holon_core.records.operation import Operation
     from holon_core.records.outcome import (
@@ -95,7 +102,13 @@ _HOMES = {
     "ExecutorFailure": "records.outcome",
     "ExecutorOutcome": "records.outcome",
     "ExecutorStatus": "records.outcome",
+    "FallbackKind": "records.frozen",
     "Finding": "records.finding",
+    "FrozenState": "records.frozen",
+    "FrozenTool": "records.frozen_kind",
+    "FrozenToolDefinition": "records.frozen",
+    "FrozenToolKind": "records.frozen_kind",
+    "FrozenToolRecord": "records.frozen",
     "GateCall": "records.lane",
     "HolonError": "errors",
     "ImportedCapability": "records.skill",
@@ -172,7 +185,13 @@ __all__ = [
     "ExecutorFailure",
     "ExecutorOutcome",
     "ExecutorStatus",
+    "FallbackKind",
     "Finding",
+    "FrozenState",
+    "FrozenTool",
+    "FrozenToolDefinition",
+    "FrozenToolKind",
+    "FrozenToolRecord",
     "GateCall",
     "HolonError",
     "ImportedCapability",

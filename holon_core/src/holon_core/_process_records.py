@@ -80,7 +80,8 @@ class ProcessSpec:
     nothing. Past ``max_stdout_bytes`` the process is ended: a failure, or with
     ``at_stdout_limit="cut"`` the wanted end of a reader that has enough. Of stderr the first
     and last halves of ``max_stderr_bytes`` are kept, however much comes. ``grace_s`` lies
-    between the request to end (SIGTERM) and SIGKILL.
+    between the request to end (SIGTERM) and SIGKILL. ``stdin_fd`` is an open file that
+    the program gets as its standard input, in place of ``stdin``.
     """
 
     argv: tuple[str, ...] = field(validator=_arguments, repr=lambda argv: f"({argv[0]!r}, …)")
@@ -92,6 +93,7 @@ class ProcessSpec:
     max_stderr_bytes: int = field(validator=_count)
     at_stdout_limit: Literal["fail", "cut"] = "fail"
     grace_s: float = field(default=0.5, validator=and_(_number, ge(0), le(60)))
+    stdin_fd: int | None = None
 
     @property
     def limits(self) -> ProcessLimits:

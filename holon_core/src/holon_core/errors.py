@@ -94,6 +94,12 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "artifact_not_ready": (K.ARTIFACT_NOT_READY, B, "the artifact behind the tool is not built or not verified", "build it, then revalidate"),
     "artifact_changed": (K.ARTIFACT_NOT_READY, B, "what would run is not what was approved, frozen or built", "review the change and approve the new artifact"),
     "lifecycle_blocked": (K.LIFECYCLE_BLOCKED, B, "the tool's lifecycle state does not allow execution", "move it to a state that does"),
+    "unknown_proposal": (K.UNKNOWN_TOOL, B, "no frozen tool, and no proposal of one, has this id", "list the frozen tools of the workspace"),
+    "move_not_allowed": (K.LIFECYCLE_BLOCKED, B, "the lifecycle has no such move from this state", "make one of the moves that the message names"),
+    "provenance_missing": (K.LIFECYCLE_BLOCKED, B, "no run or record of evidence is named as its origin, or one that is not there", "name completed calls of this workspace in calls"),
+    "fixtures_missing": (K.LIFECYCLE_BLOCKED, B, "it has no fixture", "add at least one fixture"),
+    "fixtures_failed": (K.LIFECYCLE_BLOCKED, B, "the runtime did not run and pass its fixtures in this form", "read the results of its fixtures, correct it, and validate it again"),
+    "content_frozen": (K.LIFECYCLE_BLOCKED, B, "from frozen on nothing of it can be changed", "propose a new version under the same name"),
     "circuit_open": (K.CIRCUIT_OPEN, B, "the tool failed too often lately", "wait for the circuit to close, or fix the tool"),
     "policy_denied": (K.POLICY_DENIED, B, "policy said no, or did not clearly say yes", "ask an operator to change the rule named in the message"),
     "guard_missing": (K.POLICY_DENIED, B, "a guard plugin that belongs to this storage root is absent", "install it again, or have an operator retire it"),
@@ -169,6 +175,9 @@ FINDINGS: dict[str, str] = {
     "plugin_broken": "a plugin that could not be loaded or misbehaved",
     "effects_undeclared": "the effects of a tool are not declared, so that its calls are refused",
     "operation_unsupported": "an operation of an API, or a part of it, that cannot be mapped",
+    "fixture_invalid": "a fixture whose input or expectation does not fit its own tool",
+    "source_invalid": "a source file that cannot be managed: its path, its size or its place",
+    "kind_unknown": "a kind of frozen tool that no installed lane brings",
     "review_refused": "a reviewer plugin refused the candidate",
 }
 

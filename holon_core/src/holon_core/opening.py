@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     from holon_core.catalogue.catalogue import Entry
     from holon_core.config import Config
+    from holon_core.frozen.facet import FrozenTools
     from holon_core.guard.guard import Gate
     from holon_core.operations.governing import Governing
     from holon_core.plugins.lanes import Joined
@@ -388,6 +389,7 @@ def _assemble(
             registry=registry,
             sources=sources,
             pinning=Pins(store, clock, record),
+            frozen=_frozen(guard, Evidence(store, recorder, root=root), joined, root),
         ),
         plugins=facet,
         skills=_skills(
@@ -467,6 +469,20 @@ def _output_classes(offered: Offers) -> Sequence[OutputClass]:
     from holon_core.plugins.output_offers import join_output_classes
 
     return join_output_classes(offered)
+
+
+def _frozen(
+    guard: Guard, evidence: Evidence, joined: Joined, root: Path | None
+) -> Callable[[], FrozenTools]:
+    """Let the guard know frozen tools where a lane brings a kind of them, else when asked for."""
+
+    def make() -> FrozenTools:
+        from holon_core.frozen.opening import install
+
+        return install(guard, evidence, joined.frozen_kinds, root)
+
+    made = make() if joined.frozen_kinds else None
+    return lambda: made or make()
 
 
 def _loading(settings: Config, *, discover: bool) -> str:

@@ -154,7 +154,7 @@ class _Job:
                 spec.argv,
                 cwd=spec.cwd,
                 env=env,
-                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdin=stdin if stdin is not None else spec.stdin_fd or subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
                 close_fds=True,

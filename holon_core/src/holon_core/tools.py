@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from holon_core.catalogue import pins
@@ -11,9 +12,12 @@ from holon_core.names import MAX_TOOL_ID, optional_text, page, required_text
 from holon_core.records.listing import Listing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.catalogue.registry import Registry
     from holon_core.catalogue.sources import Sources, SourceState
+    from holon_core.frozen.facet import FrozenTools
     from holon_core.records.approval_view import ViewChange
     from holon_core.records.finding import Finding
     from holon_core.records.tool import RuntimeToolDescriptor
@@ -31,14 +35,21 @@ class Tools:
         registry: Registry,
         sources: Sources,
         pinning: pins.Pins,
+        frozen: Callable[[], FrozenTools],
     ) -> None:
         self._catalogue = catalogue
         self._store = store
         self._registry = registry
         self._sources = sources
         self._pins = pinning
+        self._make_frozen = frozen
         self._findings: dict[str, tuple[Finding, ...]] = {}
         self._replaced: dict[str, RuntimeToolDescriptor] = {}
+
+    @cached_property
+    def frozen(self) -> FrozenTools:
+        """Frozen tools and their proposals."""
+        return self._make_frozen()
 
     def sources(self) -> tuple[SourceState, ...]:
         """Return what became of each source of definitions at its last reading, by id."""

@@ -72,9 +72,12 @@ def test_every_operation_can_be_asked(ask, tmp_path, runtime):
     do("plugin/retire", guard="old", reason="replaced")
     do("protocol/list")
 
-    # Those of skills need a lane that imports, and answers of agents a class of them: they are
-    # asked in the tests of skills and of outputs.
-    elsewhere = {"skill", "skill-source", "runtime-skill", "structured-output"}
+    # Those of skills and of frozen tools need a lane, and answers of agents a class of them: they
+    # are asked in the tests of these.
+    elsewhere = {
+        *("skill", "skill-source", "runtime-skill"),
+        *("structured-output", "frozen-tool-proposal"),
+    }
     assert asked == {row.method for row in OPERATIONS.values() if row.noun not in elsewhere}
 
 

@@ -16,6 +16,7 @@ from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState, Surface
 from holon_core.store.evidence_tables import MAX_SEQ, NotOpen, OpenCall
+from holon_core.store.frozen_tables import CircuitRow
 from holon_core.store.migrations import migrate
 from holon_core.store.protocol import Tables
 
@@ -119,6 +120,15 @@ USES: dict[str, Callable[[Tables], object]] = {
     "drop_lease": lambda t: t.drop_lease("l", "me"),
     "put_blob": lambda t: t.put_blob(b"x"),
     "blob": lambda t: t.blob("0"),
+    "put_circuit": lambda t: [
+        t.put_circuit("t", row)  # type: ignore[func-returns-value]
+        for row in (CircuitRow(1, 0, "c"), None)
+    ],
+    "circuit": lambda t: t.circuit("t"),
+    "seen_output": lambda t: t.seen_output("t", "i"),
+    "count_seen_outputs": lambda t: t.count_seen_outputs("t"),
+    "put_seen_output": lambda t: t.put_seen_output("t", "i", output="o", call="c"),
+    "forget_seen_outputs": lambda t: t.forget_seen_outputs("t"),
 }
 
 

@@ -135,6 +135,7 @@ class Candidates:
                 origin=self._origin,
                 provenance=self._provenance,
                 runs_here=True,
+                lifecycle="",
                 digest=digest({**given.definition(), **changed}, domain=DEFINITION_DOMAIN),
             )
             body = json.dumps(descriptor_json(tool), ensure_ascii=False).encode()

@@ -13,13 +13,15 @@ from attrs import evolve
 
 from holon_core.catalogue.codec import descriptor_from, pinned_digest
 from holon_core.ids import id_problem
+from holon_core.records.frozen import TRIAL_STATES
 from holon_core.records.lane import executor_of
-from holon_core.records.words import READ_ONLY, Effect
+from holon_core.records.words import READ_ONLY, Effect, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from holon_core.catalogue.search import Search
+    from holon_core.guard.attempt import Attempt
     from holon_core.guard.sealed import SealedCall
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.lane import LaneExecutor
@@ -34,7 +36,23 @@ if TYPE_CHECKING:
 TOOLS = "holon.tools"
 PINS = "holon.pins"
 MAX_READ = 4096
+ALWAYS_ASKING = frozenset(state.value for state in TRIAL_STATES)
 MAX_PINS = 100_000
+
+
+class Settle(Protocol):
+    """What a lane of the core does in the transaction that closes a call of its tool."""
+
+    def __call__(
+        self,
+        tables: Tables,
+        attempt: Attempt,
+        problem: StructuredFailure | None,
+        output: bytes | None,
+        /,
+    ) -> None:
+        """Take note of how the call ended: its failure, or its output in canonical form."""
+        ...
 
 
 class Executor(Protocol):
@@ -111,10 +129,14 @@ class Entry:
         self.inline = inline
         self.self_limiting = self_limiting
         self.beyond_reads = not tool.effects <= READ_ONLY
+        # Whatever policy and grants allow: each call of it needs an approval of its own.
+        self.always_asks = tool.lifecycle in ALWAYS_ASKING
         # Nothing of the tool itself can block a call; its lane's gates still may.
         self.gateless = (
             executor is not None and Effect.UNKNOWN not in tool.effects and not tool.secret_slots
         )
+        self.settle: Settle | None = None
+        self.notices: tuple[str, ...] = ()
         self.in_workspace = bool(tool.effects & {Effect.WORKSPACE_READ, Effect.WORKSPACE_WRITE})
 
     @cached_property
@@ -210,6 +232,9 @@ class Catalogue:
         previews: Mapping[str, Preview] | None = None,
     ) -> None:
         self._store = store
+        # What runs frozen tools, by the kind that their lane is; set before anything is read.
+        self.frozen: Callable[[RuntimeToolDescriptor], Entry | None] = lambda _: None
+        self._hidden: dict[str, Entry] = {}
         self._executors = executors or {}
         self._bound = bound or (lambda _: None)
         self._previews = previews or {}
@@ -231,6 +256,8 @@ class Catalogue:
     def _load(self, tool_id: str) -> Entry | None:
         if not isinstance(tool_id, str) or id_problem(tool_id) is not None:  # type: ignore[redundant-expr]
             return None
+        if tool_id in self._hidden:
+            return self._hidden[tool_id]
         generation = self._generation
         found = self._store.read(lambda tables: tables.document(TOOLS, tool_id))
         if found is None:
@@ -246,6 +273,8 @@ class Catalogue:
 
     def _entry(self, body: bytes) -> Entry:
         tool = descriptor_from(body)
+        if tool.origin is Origin.FROZEN and (made := self.frozen(tool)) is not None:
+            return made
         bound = self._bound(tool.id)
         runs = bound or executor_of(self._executors, tool.id.partition("/")[0])
         blocked = self._why_blocked(tool)
@@ -295,6 +324,10 @@ class Catalogue:
                 insort(self._order, entry.tool.id)
             self.changes += 1
             return before
+
+    def hide(self, entry: Entry) -> None:
+        """Add an entry of the core's own that can be called and is in no listing."""
+        self._hidden[entry.tool.id] = entry
 
     def own(self) -> dict[str, Entry]:
         """Return the entries of this process."""

@@ -45,6 +45,7 @@ def descriptor_json(tool: RuntimeToolDescriptor) -> dict[str, Any]:
             tool.provenance.plugin,
         ],
         "digest": tool.digest,
+        **({"lifecycle": tool.lifecycle} if tool.lifecycle else {}),
     }
 
 
@@ -80,6 +81,7 @@ def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
         executor_ref=data["executor_ref"],
         provenance=Provenance(distribution=origin[0], version=origin[1], plugin=origin[2]),
         digest=data["digest"],
+        lifecycle=text(data.get("lifecycle", "")),
     )
 
 

@@ -273,6 +273,9 @@ class Approvals(Facet):
             raise Refused(failure("unknown_tool", f"no tool {tool}"))
         if Effect.DESTRUCTIVE in entry.tool.effects:
             raise Refused(failure("not_allowed", "a destructive tool is never granted ahead"))
+        if entry.always_asks:
+            text = "each call of this tool needs an approval of its own"
+            raise Refused(failure("not_allowed", text))
         pattern = checked_pattern(pattern, entry.tool)
         now = self._now()
         made = ApprovalRecord(

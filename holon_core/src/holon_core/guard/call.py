@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from holon_core.cancel import CancelToken
     from holon_core.guard.evidence import Draft
-    from holon_core.guard.guard import Gate, Guard
+    from holon_core.guard.guard import Gate, Guard, Lifecycle
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.store.protocol import Tables
 
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # How many lacks a gate may name; it may be a generator without an end.
 MAX_LACKS = 100
+FROZEN_PREFIX = "frozen."
 
 
 class _NeedsPreview(Exception):
@@ -198,6 +199,13 @@ def _pass_gates(guard: Guard, attempt: Attempt) -> None:
 
 def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
     """Step 4: what the tool itself and its lane need before it can run; each lack is named."""
+    yield from own_lacks(guard, attempt)
+    for gate in guard.gates.get(attempt.entry.tool.lane, ()):
+        yield from _answers(guard, gate, attempt)
+
+
+def own_lacks(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
+    """Name what a tool itself lacks, whatever its lane says."""
     entry = attempt.entry
     tool = entry.tool
     if entry.executor is None:
@@ -209,8 +217,6 @@ def gates(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
         if problem is not None:
             # What a provider advises is its own text.
             yield of_slot(foreign_failure(guard, problem) or problem, slot)
-    for gate in guard.gates.get(tool.lane, ()):
-        yield from _answers(guard, gate, attempt)
 
 
 def _answers(guard: Guard, gate: Gate, attempt: Attempt) -> list[StructuredFailure]:
@@ -263,6 +269,9 @@ def decide(guard: Guard, attempt: Attempt) -> None:
             effects_used=used,
         )
     )
+    if attempt.entry.always_asks and verdict.decision is Decision.ALLOW:
+        reason = "each call of this tool needs an approval of its own"
+        verdict = evolve(verdict, decision=Decision.ASK, rule="lifecycle", reason=reason)
     attempt.verdict = verdict
     if verdict.decision is Decision.DENY:
         reason = guard.recorder.foreign_text(verdict.reason)
@@ -288,7 +297,7 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
     def work(tables: Tables) -> SealedCall | ToolResult:
         attempt.seqs.clear()
         if alone and ready is not None:
-            return _accept(guard, attempt, tables, ready, 0)
+            return accept(guard, attempt, tables, ready, 0)
         return _in_transaction(guard, attempt, tables, ready)
 
     try:
@@ -330,7 +339,7 @@ def _in_transaction(
         return _not_needed(guard, attempt, tables)
     if attempt.mode == "release":
         tables.set_held_state(attempt.call_id, HeldState.RELEASED)
-    return _accept(guard, attempt, tables, ready or _accepted(guard, attempt), now)
+    return accept(guard, attempt, tables, ready or _accepted(guard, attempt), now)
 
 
 def _check_key(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ToolResult | None:
@@ -409,11 +418,11 @@ def _accepted(guard: Guard, attempt: Attempt) -> Draft:
         return recorder.quick(
             attempt,
             "accepted",
-            lambda: _accepted_fields(guard, attempt),
+            lambda: accepted_fields(guard, attempt),
             payload=payload,
             depends_on=(entry, attempt.caller, attempt.verdict),
         )
-    fields = _accepted_fields(guard, attempt)
+    fields = accepted_fields(guard, attempt)
     if attempt.approval_id is not None:
         fields["approval"] = quote(attempt.approval_id)
         fields["self_approved"] = "true" if attempt.self_approved else "false"
@@ -424,11 +433,12 @@ def _accepted(guard: Guard, attempt: Attempt) -> Draft:
     return recorder.draft(attempt.chain, attempt.call_id, "accepted", fields, payload=payload)
 
 
-def _accepted_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
+def accepted_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
+    """Return the encoded fields of the record of a call that is accepted."""
     return {**common_fields(guard, attempt), "host": guard.recorder.host_fragment()}
 
 
-def _accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: int) -> SealedCall:
+def accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: int) -> SealedCall:
     """Step 8: record the call as accepted; from here on it must be finished."""
     seq = draft.append(tables, revision=attempt.revision, opens=guard.runtime_id)
     attempt.seqs.append(seq)
@@ -479,6 +489,8 @@ def request(guard: Guard, attempt: Attempt) -> ToolResult:
 def call(guard: Guard, attempt: Attempt) -> ToolResult:
     """Drive one call from a thread that may block."""
     try:
+        if guard.lifecycle is not None and attempt.tool_id.startswith(FROZEN_PREFIX):
+            return _with_lifecycle(guard, guard.lifecycle, attempt)
         ready = prepare(guard, attempt)
         if isinstance(ready, ToolResult):
             return ready
@@ -489,8 +501,25 @@ def call(guard: Guard, attempt: Attempt) -> ToolResult:
         raise
 
 
+def _with_lifecycle(guard: Guard, lifecycle: Lifecycle, attempt: Attempt) -> ToolResult:
+    lifecycle.before(attempt)
+    ready = prepare(guard, attempt)
+    if not isinstance(ready, ToolResult):
+        ready = finish(guard, ready, execute.run(guard, ready))
+    return ready if ready.failure is None else lifecycle.after(attempt, ready)
+
+
 async def acall(guard: Guard, attempt: Attempt) -> ToolResult:
     """Drive one call on an event loop without ever blocking it."""
+    lifecycle = guard.lifecycle
+    if lifecycle is None or not attempt.tool_id.startswith(FROZEN_PREFIX):
+        return await _acall(guard, attempt)
+    await _in_thread(guard, lambda: lifecycle.before(attempt))
+    result = await _acall(guard, attempt)
+    return result if result.failure is None else lifecycle.after(attempt, result)
+
+
+async def _acall(guard: Guard, attempt: Attempt) -> ToolResult:
     try:
         ready = await _off_loop(guard, lambda wait: prepare(guard, attempt, wait=wait))
         if isinstance(ready, ToolResult):

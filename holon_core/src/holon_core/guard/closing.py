@@ -71,7 +71,7 @@ def close(guard: Guard, call: SealedCall, outcome: ExecutorOutcome, *, wait: boo
         return _close_in(attempt, tables, draft, checked, returned=returned)
 
     try:
-        alone = attempt.key is None and not returned
+        alone = attempt.key is None and not returned and attempt.entry.settle is None
         seq = guard.store.transact(work, wait=wait, single=alone)
     except StoreError as error:
         return _not_closed(attempt, checked, error.message)
@@ -94,6 +94,8 @@ def _close_in(
 ) -> int:
     assert attempt.opened is not None
     seq = draft.append(tables, closes=attempt.opened)
+    if attempt.entry.settle is not None:
+        attempt.entry.settle(tables, attempt, checked.problem, checked.canonical)
     if returned and attempt.approval_id is not None:
         give_back(tables, attempt.approval_id, attempt.call_id)
     if attempt.key is not None:
@@ -198,6 +200,7 @@ def _result(attempt: Attempt, checked: _Checked) -> ToolResult:
         evidence_refs=refs(attempt),
         call_id=attempt.call_id,
         self_approved=attempt.self_approved,
+        notices=attempt.entry.notices,
     )
 
 

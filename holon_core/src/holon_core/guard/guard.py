@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holon_core.config import LimitCaps
 from holon_core.guard.running import Running
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.clock import Clock
     from holon_core.config import Config, WorkspaceConfig
+    from holon_core.guard.attempt import Attempt
     from holon_core.guard.evidence import Recorder
     from holon_core.guard.policy import PolicyEngine
     from holon_core.guard.redaction import Redactor
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.lane import GateCall
     from holon_core.records.output import OutputClass
+    from holon_core.records.result import ToolResult
     from holon_core.records.tool import Limits
     from holon_core.store.protocol import Store
     from holon_core.structured_output.classes import OutputClasses
@@ -33,6 +35,18 @@ if TYPE_CHECKING:
 
 
 NO_CAPS = LimitCaps()
+
+
+class Lifecycle(Protocol):
+    """What stands around calls of frozen tools; the guard asks it, and knows nothing of them."""
+
+    def before(self, attempt: Attempt) -> None:
+        """Look after a tool before its call: an open circuit may be due for its fixtures."""
+        ...
+
+    def after(self, attempt: Attempt, result: ToolResult) -> ToolResult:
+        """Offer the tool's fallback in the result of a call that it did not serve."""
+        ...
 
 
 class Guard:
@@ -84,6 +98,7 @@ class Guard:
         self.operator = operator
         self.revision = 0
         self.running = Running()
+        self.lifecycle: Lifecycle | None = None
         self._on_change = on_change
         self._output_classes = tuple(output_classes)
 

@@ -174,6 +174,7 @@ class SealedCall:
         max_stdout_bytes: int | None = None,
         cut_at_limit: bool = False,
         on_stdout: Callable[[bytes], None] | None = None,
+        stdin_fd: int | None = None,
     ) -> ProcessOutcome:
         """Run a program under the bounds of this call; see ``holon_core.process``.
 
@@ -186,6 +187,7 @@ class SealedCall:
             max_stdout_bytes: At most the call's own limit, which is the default.
             cut_at_limit: End the program at the output limit without calling that a failure.
             on_stdout: Called with each piece of standard output as it is read.
+            stdin_fd: An open file that the program gets as standard input, in place of ``stdin``.
 
         Raises:
             Misuse: The tool is not running. What runs when the call ends is ended with it.
@@ -206,6 +208,7 @@ class SealedCall:
                 max_stdout_bytes=max_stdout_bytes,
                 cut_at_limit=cut_at_limit,
                 on_stdout=on_stdout,
+                stdin_fd=stdin_fd,
             )
         finally:
             programs.discard(mark)

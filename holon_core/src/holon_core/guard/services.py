@@ -103,6 +103,7 @@ class CallServices:
         max_stdout_bytes: int | None,
         cut_at_limit: bool,
         on_stdout: Callable[[bytes], None] | None,
+        stdin_fd: int | None,
     ) -> ProcessOutcome:
         """Run a program within the call's limits and keep what happened as evidence."""
         from holon_core.process import ProcessCause, ProcessSpec, run
@@ -125,6 +126,7 @@ class CallServices:
             max_stdout_bytes=min(max_stdout_bytes or ceiling_bytes, ceiling_bytes),
             max_stderr_bytes=STDERR_BYTES,
             at_stdout_limit="cut" if cut_at_limit else "fail",
+            stdin_fd=stdin_fd,
         )
         outcome = run(spec, cancel=call.cancel, on_stdout=on_stdout)
         if call._attempt.expired and outcome.cause is ProcessCause.CANCELLED:

@@ -98,6 +98,8 @@ def covers(grant: ApprovalRecord, attempt: Attempt) -> bool:
 
 def _is_grant_for(grant: ApprovalRecord, attempt: Attempt) -> bool:
     caller, tool = attempt.caller, attempt.entry.tool
+    if attempt.entry.always_asks:
+        return False
     scope = (grant.definition, grant.workspace, grant.role, grant.profile)
     if scope != (tool.digest, caller.workspace, caller.role, caller.profile):
         return False

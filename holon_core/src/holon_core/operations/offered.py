@@ -34,6 +34,7 @@ CORE_NOUNS = frozenset(
     {
         "evidence",
         "execution-approval",
+        "frozen-tool-proposal",
         "plugin",
         "policy",
         "protocol",
@@ -48,7 +49,9 @@ CORE_NOUNS = frozenset(
 )
 # Rows under a noun of the core's that one distribution of this project brings.
 GRANTED = {"skill/import-elegy-v2": "holon-elegy"}
-COMMAND_WORDS = frozenset({"approval", "completion", "demo", "doctor", "lane", "serve", "tool"})
+COMMAND_WORDS = frozenset(
+    {"approval", "frozen-tool", "completion", "demo", "doctor", "lane", "serve", "tool"}
+)
 # Options that every command has already.
 COMMON_OPTIONS = frozenset({"actor", "app", "help", "json", "root", "tools"})
 _WORD = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")

@@ -10,6 +10,7 @@ from holon_core.operations import (
     approval_rows,
     discovery_rows,
     evidence_rows,
+    frozen_rows,
     host_rows,
     output_rows,
     protocol_rows,
@@ -28,6 +29,7 @@ ROWS: tuple[Operation, ...] = (
     *evidence_rows.ROWS,
     *skill_rows.ROWS,
     *output_rows.ROWS,
+    *frozen_rows.ROWS,
     *host_rows.ROWS,
     *protocol_rows.ROWS,
 )

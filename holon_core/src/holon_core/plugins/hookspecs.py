@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from holon_core.plugins.host import PluginHost
 from holon_core.plugins.markers import hookspec
 from holon_core.records.finding import Finding
+from holon_core.records.frozen_kind import FrozenToolKind
 from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
 from holon_core.records.operation import Operation
 from holon_core.records.output import OutputClass
@@ -92,6 +93,17 @@ def holon_secret_providers(host: PluginHost) -> Iterable[SecretProvider]:
     Called once, when a runtime opens. A scheme that two plugins offer is refused for both;
     ``env``, ``file`` and ``keyring`` are reserved. Values are fetched only when a call
     executes, and never enter evidence, results or models.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_frozen_tool_kinds(host: PluginHost) -> Iterable[FrozenToolKind]:
+    """Offer implementation kinds of frozen tools; lane, gates and executor are made from each.
+
+    Called once, when a runtime opens. A kind that two offer is refused for both, reserved ones
+    (``script-artifact``, ``rust-code-tool``) never lose; no kind is in a runtime in memory. See
+    docs/lanes/frozen-tool-kinds.md.
     """
     raise AssertionError
 

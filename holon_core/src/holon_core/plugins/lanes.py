@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holon_core.ids import RESERVED_SOURCES, SOURCE_ID
 from holon_core.plugins.faults import kind_of, told
@@ -19,12 +19,14 @@ from holon_core.records.words import LaneKind, Origin, Posture
 if TYPE_CHECKING:
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
+    from holon_core.records.frozen_kind import FrozenToolKind
     from holon_core.records.lane import SkillSource
     from holon_core.records.tool import Provenance
 
 RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
 BUILT_IN = CapabilityLane(kind=LaneKind.BUILT_IN.value, postures=frozenset({Posture.BUILT_IN_SAFE}))
 # What no lane may say of its entries: these come from elsewhere.
+_OF_A_KIND = ("validate", "ready", "build", "execute", "preview")
 _NOT_OF_LANES = frozenset({Origin.HOST, Origin.FROZEN})
 
 
@@ -49,6 +51,7 @@ class Joined:
     executors: dict[str, LaneExecutor]
     sources: tuple[Source, ...]
     refused: dict[str, str] = field(factory=dict)
+    frozen_kinds: dict[str, FrozenToolKind] = field(factory=dict)
     complete: frozenset[str] = frozenset()
 
 
@@ -64,7 +67,8 @@ def join(offers: Offers, *, in_memory: bool) -> Joined:
         return Joined(lanes=lanes, executors={}, sources=())
     check = _Check(offers.manager)
     refused: dict[str, str] = {}
-    for offer in check.counting(offers.lanes, check.lane, "lane kind").values():
+    kinds, made = check.frozen(offers.frozen_kinds)
+    for offer in check.counting((*offers.lanes, *made), check.lane, "lane kind").values():
         kind = offer.item.kind
         if in_memory and offer.item.needs_filesystem:
             refused[kind] = f"the lane {kind} needs a file system, and this runtime is in memory"
@@ -85,6 +89,11 @@ def join(offers: Offers, *, in_memory: bool) -> Joined:
             for offer in sources.values()
         ),
         refused=refused,
+        frozen_kinds={
+            kind: offer.item
+            for kind, offer in kinds.items()
+            if kind in lanes and kind not in refused
+        },
         complete=check.complete(),
     )
 
@@ -141,6 +150,30 @@ class _Check:
         if lane.preview is not None and not callable(lane.preview):
             raise _Refused(f"the preview of the lane {lane.kind} cannot be called")
         return str(lane.kind)
+
+    def frozen(self, offers: Sequence[Offer]) -> tuple[dict[str, Offer], list[Offer]]:
+        """Return the kinds of frozen tools, and the lane that is made of each."""
+        kinds = self.counting(offers, self.frozen_kind, "frozen-tool kind")
+        by_kind = {str(offer.item.kind): offer for offer in kinds.values()}
+        posture = frozenset({Posture.FROZEN_TOOL_LIVE})
+        made = [
+            evolve(
+                offer,
+                item=CapabilityLane(kind=kind, postures=posture, needs_filesystem=True),
+            )
+            for kind, offer in by_kind.items()
+        ]
+        return by_kind, made
+
+    def frozen_kind(self, offer: Offer) -> str:
+        kind = offer.item
+        if type(kind.kind) is not str:
+            raise _Refused("a kind of frozen tools has a name")
+        missing = [name for name in _OF_A_KIND if not callable(getattr(kind, name, None))]
+        if missing or not hasattr(kind, "build_limits"):
+            lacks = ", ".join(missing or ["build_limits"])
+            raise _Refused(f"the frozen-tool kind {kind.kind} has no {lacks}")
+        return str(kind.kind)
 
     def executor(self, offer: Offer) -> str:
         item = _typed(offer.item, LaneExecutor)

@@ -44,6 +44,7 @@ class Offers:
     services: tuple[Offer, ...] = ()
     operations: tuple[Offer, ...] = ()
     output_classes: tuple[Offer, ...] = ()
+    frozen_kinds: tuple[Offer, ...] = ()
     guards: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -97,6 +98,7 @@ def gather(
         services=tuple(manager.offers("holon_services", host)),
         operations=tuple(manager.offers("holon_operations", host)),
         output_classes=tuple(manager.offers("holon_output_classes", host)),
+        frozen_kinds=tuple(manager.offers("holon_frozen_tool_kinds", host)),
         guards=(
             *_labels("policy", policies),
             *_labels("sink", [s for s in sinks if s.item.required]),

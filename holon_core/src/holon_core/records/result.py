@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from holon_core.errors import CallFailed
 from holon_core.records.failure import BlockingReason, StructuredFailure
+from holon_core.records.frozen import FallbackOffer
 from holon_core.records.words import Status
 
 
@@ -23,7 +24,9 @@ class ToolResult:
     """The outcome of one governed call: a value, also when it was refused.
 
     ``held`` is the call id to approve and release where the call waits for a person.
-    ``output`` never holds a secret: secrets that a tool prints are replaced in it.
+    ``output`` never holds a secret: secrets that a tool prints are replaced in it. ``notices``
+    are for the caller of a call that completed (a deprecated tool); ``fallback`` is what a frozen
+    tool offers where it could not serve, and nobody has acted on it.
     """
 
     status: Status
@@ -35,6 +38,8 @@ class ToolResult:
     call_id: str
     replayed_from: str | None = None
     self_approved: bool = field(default=False)
+    notices: tuple[str, ...] = ()
+    fallback: FallbackOffer | None = None
 
     def raise_for_failure(self) -> ToolResult:
         """Return the result itself where the call completed.

@@ -61,11 +61,13 @@ class RuntimeToolDescriptor:
     """A callable operation boundary: a capability with schemas, effects and requirements.
 
     ``digest`` identifies the definition: it covers all fields but itself, ``origin``,
-    ``provenance``, ``projections``, ``posture`` and ``runs_here`` (design, section 6).
+    ``provenance``, ``projections``, ``posture``, ``lifecycle`` and ``runs_here`` (design,
+    section 6).
     ``executor_ref`` names what runs: an artifact's digest where there is one, the version of a
     host function.
     ``runs_here`` is the catalogue's word and no part of the definition: false where the lane, or
-    what runs the tool, is not installed or was refused.
+    what runs the tool, is not installed or was refused. ``lifecycle`` is the state of a frozen
+    tool, and empty for every other.
     """
 
     id: str
@@ -91,6 +93,7 @@ class RuntimeToolDescriptor:
     provenance: Provenance = Provenance()
     digest: str = ""
     runs_here: bool = True
+    lifecycle: str = ""
 
     @property
     def side_effect_class(self) -> Effect:

@@ -75,6 +75,12 @@ V1 = (
         name text primary key, owner text not null, fence integer not null,
         expires_at real not null) without rowid""",
     "create table blobs(digest text primary key, size integer not null, body blob not null)",
+    """create table circuits(
+        tool text primary key, failures integer not null, opened_at integer not null,
+        call text not null) without rowid""",
+    """create table seen_outputs(
+        tool text not null, input text not null, output text not null, call text not null,
+        primary key(tool, input)) without rowid""",
     "insert into live(number, key, rev) values(-1, 'revision', 0)",
 )
 

@@ -10,11 +10,12 @@ from holon_core.errors import HolonError, RuntimeNotOpen, StoreError
 from holon_core.store.approval_tables import ApprovalTables
 from holon_core.store.document_tables import DocumentTables
 from holon_core.store.evidence_tables import EvidenceTables
+from holon_core.store.frozen_tables import FrozenTables
 
 T = TypeVar("T")
 
 
-class Tables(EvidenceTables, ApprovalTables, DocumentTables):
+class Tables(EvidenceTables, ApprovalTables, DocumentTables, FrozenTables):
     """All statements of the store, bound to one connection."""
 
 

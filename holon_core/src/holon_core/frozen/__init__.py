@@ -1,0 +1,1 @@
+"""Frozen tools: their lifecycle, the gates of each move, circuit breaker, fixtures, operations."""

@@ -1,0 +1,268 @@
+"""Frozen tools as hosts, operations and lanes handle them (`rt.tools.frozen`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from holon_core.errors import Refused
+from holon_core.frozen.difference import difference
+from holon_core.frozen.gates import findings_of
+from holon_core.frozen.lifecycle import find
+from holon_core.frozen.moving import MOVE_TOOL, Mover
+from holon_core.frozen.proposing import Proposing
+from holon_core.frozen.proving import Proving
+from holon_core.names import MAX_TOOL_ID, page, required_text
+from holon_core.records.failure import failure
+from holon_core.records.frozen import FrozenState, FrozenToolRecord
+from holon_core.records.listing import Listing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holon_core.frozen.kinds import Kinds
+    from holon_core.frozen.store import FrozenStore
+    from holon_core.guard.evidence_read import Evidence
+    from holon_core.guard.guard import Guard
+    from holon_core.records.caller import CallerContext
+    from holon_core.records.finding import Finding
+    from holon_core.records.result import ToolResult
+    from holon_core.session import Session
+
+S = FrozenState
+
+
+@frozen(kw_only=True)
+class Promotion:
+    """What asking for a promotion came to.
+
+    ``result`` is that of the guarded call where the move needs an approval: held until it is
+    approved and released. ``None`` where none was needed.
+    """
+
+    proposal: FrozenToolRecord
+    result: ToolResult | None = None
+
+
+class FrozenTools:
+    """Proposals and frozen tools of all workspaces; who may do what is for its caller to check."""
+
+    def __init__(
+        self, guard: Guard, records: FrozenStore, kinds: Kinds, evidence: Evidence
+    ) -> None:
+        self._guard, self._records, self._kinds = guard, records, kinds
+        self.mover = Mover(guard, records, kinds)
+        self._proposing = Proposing(guard, records, self.mover, evidence)
+        self._proving = Proving(guard, records, kinds, self.mover)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that lanes of this runtime bring."""
+        return tuple(sorted(self._kinds))
+
+    def create(
+        self,
+        proposal: Any,
+        *,
+        caller: CallerContext,
+        calls: Sequence[str] = (),
+        sees_all: bool = False,
+        origin: tuple[str, str] | None = None,
+    ) -> FrozenToolRecord:
+        """Propose a tool, or the next version of one, in the caller's workspace.
+
+        Args:
+            proposal: A JSON object of the members of a definition; source files as texts.
+            caller: Who proposes it.
+            calls: Ids of completed guarded calls of this workspace that it comes from, 100 at
+                most. Schemas that the proposal leaves out are derived from what they recorded
+                and marked so; where it has no fixtures, they are seeded from the same payloads,
+                those with secrets left out.
+            sees_all: The caller may name calls of others.
+            origin: Kind and digest of what else it comes from: an accepted structured output or
+                a crystallized definition.
+
+        Raises:
+            Rejected: With every finding.
+            Refused: ``workspace_required``, ``wrong_workspace``, ``provenance_missing``,
+                ``not_allowed``.
+        """
+        return self._proposing.create(
+            proposal, caller=caller, calls=calls, sees_all=sees_all, origin=origin
+        )
+
+    def update(
+        self,
+        record_id: str,
+        proposal: Any,
+        *,
+        caller: CallerContext,
+        calls: Sequence[str] = (),
+        expected: int | None = None,
+        sees_all: bool = False,
+    ) -> FrozenToolRecord:
+        """Replace what a tool is made of, until it is frozen; it goes back to Proposed.
+
+        Args:
+            record_id: The tool.
+            proposal: All of it, as for ``create``; name and kind stay.
+            caller: Who changes it: who proposed it, or an operator.
+            calls: Further calls that it comes from.
+            expected: The revision that the change is based on.
+            sees_all: The caller is an operator.
+
+        Raises:
+            Rejected: With every finding.
+            Refused: ``content_frozen``, ``conflict``, ``not_allowed``, ``unknown_proposal``.
+        """
+        return self._proposing.update(
+            record_id,
+            proposal,
+            caller=caller,
+            calls=calls,
+            expected=expected,
+            sees_all=sees_all,
+        )
+
+    def read(self, record_id: str) -> FrozenToolRecord:
+        """Return a tool; ``Refused``: ``unknown_proposal``."""
+        return self._records.read(required_text(record_id, "an id", MAX_TOOL_ID))
+
+    def file(self, sha256: str) -> bytes:
+        """Return the bytes of a source file; ``Refused``: ``artifact_changed``."""
+        return self._records.file(sha256)
+
+    def list(
+        self,
+        *,
+        workspace: str | None = None,
+        state: FrozenState | None = None,
+        after: str = "",
+        limit: int = 50,
+    ) -> tuple[FrozenToolRecord, ...]:
+        """Return tools by id, versions in their order; of one workspace and state where named."""
+        page(after, limit)
+        return Listing(
+            self._records.page(workspace=workspace, state=state, after=after, limit=limit)
+        )
+
+    def findings(self, record_id: str) -> tuple[Finding, ...]:
+        """Judge a tool from reading it; nothing of it runs."""
+        return tuple(findings_of(self.read(record_id), self._kinds))
+
+    def build(
+        self, record_id: str, *, caller: CallerContext
+    ) -> tuple[FrozenToolRecord, ToolResult]:
+        """Build the artifact of a kind that builds, as a recorded trial.
+
+        Returns:
+            The record, with its artifact where the build completed; and the build's result.
+
+        Raises:
+            Refused: ``unsupported_capability``, ``content_frozen``, ``conflict``.
+            Rejected: With every finding of the definition.
+        """
+        return self._proving.build(record_id, caller=caller)
+
+    def validate(self, record_id: str, *, caller: CallerContext) -> FrozenToolRecord:
+        """Build what has to be built and run all fixtures; keep what came of it.
+
+        A Candidate whose fixtures pass becomes Validated; a Proposed tool becomes a Candidate
+        first. One that was validated before and fails now is blocked. Fixtures run with the
+        effects that the tool declares, so this is an operator's to ask.
+
+        Raises:
+            Rejected: With every finding of the definition.
+            Refused: ``fixtures_missing``, ``provenance_missing``, ``artifact_not_ready``,
+                ``dependency_missing``, ``conflict``.
+        """
+        return self._proving.validate(record_id, caller=caller)
+
+    def promote(self, record_id: str, *, session: Session, reason: str = "") -> Promotion:
+        """Move a tool to its next state: Candidate, Frozen or Active.
+
+        The moves to Frozen and to Active are guarded calls over the digest of the proposal and
+        the target state: held until somebody approves them, then released like every held call,
+        or asked for once more.
+
+        Raises:
+            Refused: ``move_not_allowed``, or what a gate says.
+            Rejected: With every finding of the definition.
+        """
+        record = self.read(record_id)
+        move = find(record.state, "promote")
+        if not move.approval:
+            by = session.caller.principal
+            return Promotion(proposal=self.mover.move(record_id, "promote", by=by, reason=reason))
+        return self._approved_move(record, move.target, session, reason)
+
+    def unblock(self, record_id: str, *, session: Session, reason: str) -> Promotion:
+        """Validate a blocked tool anew, then ask for the approval of its way back to Validated.
+
+        Raises:
+            Refused: ``move_not_allowed``, ``fixtures_failed``, or what a gate says.
+        """
+        record = self.read(record_id)
+        move = find(record.state, "unblock")
+        if not record.proven:
+            record = self.validate(record_id, caller=session.caller)
+        if not record.proven:
+            raise Refused(failure("fixtures_failed", digest=record.digest))
+        return self._approved_move(record, move.target, session, reason)
+
+    def _approved_move(
+        self, record: FrozenToolRecord, target: FrozenState, session: Session, reason: str
+    ) -> Promotion:
+        result = session.call(
+            MOVE_TOOL,
+            {
+                "proposal": record.id,
+                "digest": record.digest,
+                "artifact": "" if record.artifact is None else record.artifact.sha256,
+                "target": target.value,
+                "reason": reason,
+            },
+        )
+        return Promotion(proposal=self.read(record.id), result=result)
+
+    def block(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
+        """Stop a tool: from its next call on, on the whole store, held calls included."""
+        return self.mover.move(record_id, "block", by=by, reason=reason)
+
+    def deprecate(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
+        """Let an active tool run with a notice from now on."""
+        return self.mover.move(record_id, "deprecate", by=by, reason=reason)
+
+    def archive(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
+        """End a tool for good; an active one is deprecated or blocked first."""
+        return self.mover.move(record_id, "archive", by=by, reason=reason)
+
+    def withdraw(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
+        """Take a proposal back that is not frozen yet."""
+        return self.mover.move(record_id, "withdraw", by=by, reason=reason)
+
+    def diff(self, before: str, after: str) -> tuple[dict[str, Any], ...]:
+        """Return the places in which two tools' definitions differ, 100 at most."""
+        return tuple(difference(self.read(before), self.read(after)))
+
+    def revalidate(
+        self, *, caller: CallerContext, workspace: str | None = None
+    ) -> tuple[FrozenToolRecord, ...]:
+        """Run the fixtures of all active tools; block those that regressed, with evidence.
+
+        Args:
+            caller: On whose behalf.
+            workspace: Of this workspace alone.
+
+        Returns:
+            Each tool as it is now.
+        """
+        found: tuple[FrozenToolRecord, ...] = ()
+        after = ""
+        while True:
+            batch = self.list(workspace=workspace, state=S.ACTIVE, after=after, limit=100)
+            found += tuple(self.validate(record.id, caller=caller) for record in batch)
+            if len(batch) < 100:
+                return found
+            after = batch[-1].id

@@ -1,0 +1,51 @@
+"""Lifecycle and provenance of a frozen tool as a graph, in Mermaid's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holon_core.frozen.lifecycle import MOVES
+from holon_core.visible import escape_unseen
+
+if TYPE_CHECKING:
+    from holon_core.records.frozen import FrozenToolRecord
+
+MAX_NODES = 50
+
+
+def mermaid(record: FrozenToolRecord) -> str:
+    """Draw where a tool came from, what proves it, and its way through the lifecycle."""
+    lines = ["flowchart LR"]
+    for number, ref in enumerate(record.provenance[:MAX_NODES]):
+        label = _label(f"{ref.kind} {ref.tool or ref.digest[:12]}", f"{ref.chain}#{ref.seq}")
+        lines.append(f'  origin{number}["{label}"] --> proposed')
+    run = record.validation
+    for number, each in enumerate(() if run is None else run.fixtures[:MAX_NODES]):
+        verdict = "passed" if each.passed else "failed"
+        lines.append(
+            f'  fixture{number}["{_label("fixture " + each.name, verdict)}"] -.-> validated'
+        )
+    made = [(move.source, move.target) for move in record.moves if move.source is not None]
+    for move in MOVES:
+        pair = (move.source, move.target)
+        arrow = "==>" if pair in made else "-.->"
+        lines.append(f"  {move.source.value} {arrow}|{move.verb}| {move.target.value}")
+    lines += [
+        f"  %% {each.target.value} approved by {_label(each.approved_by)}"
+        for each in record.moves[-MAX_NODES:]
+        if each.approved_by
+    ]
+    lines.append(f"  style {record.state.value} stroke-width:4px")
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def _label(*parts: str) -> str:
+    """Write a text so that it ends no label and starts no markup."""
+    text = "<br/>".join(escape_unseen(part)[:120].replace("\n", " ") for part in parts)
+    plain = text.replace("&", "&amp;").replace('"', "&quot;")
+    return (
+        plain.replace("<br/>", "\0")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace("\0", "<br/>")
+    )
