@@ -143,6 +143,10 @@ class Session:
         cursor: str | None = None,
         include_blocked: bool = True,
         lanes: Sequence[str] | None = None,
+        min_confidence: float | None = None,
+        max_tools: int | None = None,
+        max_schema_tokens: int | None = None,
+        explain: bool = False,
     ) -> DiscoveryPage:
         """Find tools that fit a request, and see what would block this caller.
 
@@ -154,26 +158,37 @@ class Session:
             cursor: ``next_cursor`` of the page before, of the same query and lanes.
             include_blocked: Also tools that this caller could not call now.
             lanes: Only tools of these lane kinds.
+            min_confidence: How likely the best tool has to answer the query, 0 to 1; below it
+                nothing fits. ``None`` takes the documented threshold, 0 offers what there is.
+            max_tools: A budget of tools, from 1, beside ``limit``: the smaller counts.
+            max_schema_tokens: About how many tokens the tools may take in a prompt, from 1; the
+                first always has a place.
+            explain: Say of each tool why it ranks where it does.
 
         Returns:
-            A page, best first; ``none_fits`` where a query matches no tool at all.
+            A page, best first, at equal scores what may run before what is blocked;
+            ``none_fits`` where no tool is likely enough to answer the query.
 
         Raises:
             Misuse: An argument is out of its bounds, or the cursor is not of this request.
             StoreError: The store does not answer.
         """
         from holon_core.discovery.discover import discover
+        from holon_core.discovery.request import checked
 
         self._check_open()
-        return discover(
-            self._guard,
-            self.caller,
+        request = checked(
             query=query,
             limit=limit,
             cursor=cursor,
             include_blocked=include_blocked,
             lanes=lanes,
+            min_confidence=min_confidence,
+            max_tools=max_tools,
+            max_schema_tokens=max_schema_tokens,
+            explain=explain,
         )
+        return discover(self._guard, self.caller, request)
 
     async def adiscover(
         self,
@@ -183,6 +198,10 @@ class Session:
         cursor: str | None = None,
         include_blocked: bool = True,
         lanes: Sequence[str] | None = None,
+        min_confidence: float | None = None,
+        max_tools: int | None = None,
+        max_schema_tokens: int | None = None,
+        explain: bool = False,
     ) -> DiscoveryPage:
         """Find tools without blocking the event loop; see ``discover``."""
         import asyncio
@@ -194,6 +213,10 @@ class Session:
             cursor=cursor,
             include_blocked=include_blocked,
             lanes=lanes,
+            min_confidence=min_confidence,
+            max_tools=max_tools,
+            max_schema_tokens=max_schema_tokens,
+            explain=explain,
         )
 
     def request_approval(

@@ -1,24 +1,25 @@
-"""The two search indexes: what they find, in which order, and that both keep their bounds."""
+"""The search index: what it finds, in which order, and what a change touches."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holon_core.catalogue.search_fts import MAX_ROWS, FtsIndex
-from holon_core.catalogue.search_plain import PlainIndex
-from holon_core.catalogue.search_rows import Hit, Row, row_of
-from holon_core.catalogue.words import terms
-
-KINDS: list[Any] = [FtsIndex, PlainIndex]
-NAMES = [kind.__name__ for kind in KINDS]
+from holon_core.catalogue.search_index import BLOCK, Index
+from holon_core.catalogue.search_rank import BEST, MAX_TOUCHED, Part, beyond, rank
+from holon_core.catalogue.search_rows import Row, row_of
 
 
-def row(name: str, description: str = "", *, lane: str = "acme", **more: Any) -> Row:
+def row(
+    name: str, description: str = "", *, lane: str = "acme", **more: Any
+) -> tuple[Row, dict[str, int]]:
+    """Make what is indexed of a tool."""
     tool = {
         "id": f"acme/{name}",
         "lane": lane,
@@ -32,142 +33,200 @@ def row(name: str, description: str = "", *, lane: str = "acme", **more: Any) ->
     return row_of(tool)
 
 
-@pytest.fixture(params=KINDS, ids=NAMES)
-def index(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """An empty index of either kind."""
-    made = request.param()
+def put(index: Index, *rows: tuple[Row, dict[str, int]]) -> None:
+    with index.changing():
+        index.put(rows)
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    """An empty index in memory."""
+    made = Index()
     yield made
     made.close()
 
 
-def ask(index: Any, query: str, *, lanes: tuple[str, ...] = ()) -> list[str]:
-    hits = index.match(terms(query), lanes=lanes, after=None, limit=100)
+def ask(index: Index, query: str, *, lanes: tuple[str, ...] = ()) -> list[str]:
+    parts = [Part(index, frozenset())]
+    ranking = rank(parts, query, lanes=lanes)
+    hits = [*ranking.best, *beyond(parts, ranking)]
     return [hit.id.removeprefix("acme/") for hit in hits]
 
 
-def test_bent_words_find_their_tool(index: Any) -> None:
+def test_bent_words_find_their_tool(index: Index) -> None:
     """Plurals, endings and case do not keep a tool from being found."""
-    index.replace([row("delete-invoice"), row("sendMail"), row("grep")], [])
+    put(index, row("delete-invoice"), row("sendMail"), row("grep"))
 
     assert ask(index, "Deleting INVOICES") == ["delete-invoice"]
     assert ask(index, "send mails") == ["sendMail"]
 
 
-def test_a_name_counts_more_than_a_mention(index: Any) -> None:
+def test_misspelt_words_find_their_tool(index: Index) -> None:
+    """A word that no tool holds stands for those that are written much like it."""
+    put(index, row("delete-invoice"), row("translate", "Translate a text."), row("grep"))
+
+    assert ask(index, "delte invioce")[0] == "delete-invoice"
+    assert ask(index, "trasnlate")[0] == "translate"
+
+
+def test_other_scripts_find_their_tool(index: Index) -> None:
+    """Accents are folded; scripts without spaces are found by pairs of characters."""
+    put(
+        index,
+        row("a", "Größe einer Datei messen"),
+        row("b", "ファイルを検索する"),
+        row("c", "搜索文件内容"),
+        row("d", "Отправить письмо"),
+        row("e", "ค้นหาไฟล์"),
+    )
+
+    assert ask(index, "grosse")[0] == "a"
+    assert ask(index, "検索")[0] == "b"
+    assert ask(index, "请搜索一个文件")[0] == "c"
+    assert ask(index, "письмо отправить")[0] == "d"
+    assert ask(index, "ไฟล์")[0] == "e"
+
+
+def test_a_name_counts_more_than_a_mention(index: Index) -> None:
     """The tool that is named so stands before one that only speaks of it."""
     mention = row("close-ticket", "Close a ticket and refund its cost.")
-    index.replace([mention, row("refund", "Give money back for an order.")], [])
+    put(index, mention, row("refund", "Give money back for an order."))
 
     assert ask(index, "refund") == ["refund", "close-ticket"]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"title": "Zebra crossing"},
-        {"description": "Count zebras."},
-        {"examples": ["where is the zebra"]},
-        {"input_schema": {"properties": {"zebra_id": {"type": "string"}}}},
-        {"input_schema": {"properties": {"n": {"description": "Which zebra."}}}},
-        {"input_schema": {"properties": {"l": {"items": {"properties": {"zebra": {}}}}}}},
-    ],
-    ids=["title", "description", "example", "parameter", "parameter text", "nested parameter"],
-)
-def test_each_text_of_a_tool_is_searched(index: Any, more: dict[str, Any]) -> None:
-    """Titles, descriptions, examples, and names and texts of parameters."""
-    index.replace([row("other"), row("tool-x", **more)], [])
+def test_an_exact_id_or_name_stands_first(index: Index) -> None:
+    """Whoever names a tool gets it, whatever its words are worth."""
+    put(index, row("get"), *(row(f"get-{n}", "get get get") for n in range(20)))
 
-    assert ask(index, "zebra") == ["tool-x"]
+    assert ask(index, "get")[0] == "get"
+    assert ask(index, "acme/get-7")[0] == "get-7"
 
 
-def test_a_replaced_tool_is_found_by_its_new_words_alone(index: Any) -> None:
-    """Nothing of the earlier definition is left."""
-    index.replace([row("a", "lion"), row("b", "lion")], [])
-    index.replace([row("a", "tiger")], ["acme/b"])
+def test_parameters_and_examples_are_searched(index: Index) -> None:
+    """What a tool takes, and what people ask it, say what it is for."""
+    schema = {"properties": {"pull_request": {"description": "Number", "enum": ["squash"]}}}
+    put(index, row("x", input_schema=schema), row("y", examples=["make the lamp brighter"]))
 
-    assert ask(index, "lion") == []
-    assert ask(index, "tiger") == ["a"]
-    assert index.count(lanes=()) == 1
-
-
-def test_replacing_leaves_the_scores_of_a_fresh_index(index: Any) -> None:
-    """Two processes that came to one catalogue by different ways rank alike."""
-    final = [row("a", "tiger and lion"), row("c", "lion"), row("d", "a lion of stone")]
-    index.replace([row("a", "lion"), row("b", "lion lion"), *final[1:]], [])
-    index.replace(final[:1], ["acme/b"])
-    fresh = type(index)()
-    fresh.replace(final, [])
-
-    query = {"lanes": (), "after": None, "limit": 10}
-    assert index.match(("lion",), **query) == fresh.match(("lion",), **query)
-    fresh.close()
+    assert ask(index, "pull request") == ["x"]
+    assert ask(index, "squash") == ["x"]
+    assert ask(index, "brighter lamps") == ["y"]
 
 
-def test_lanes_narrow_what_is_found(index: Any) -> None:
-    """Only tools of the lanes asked for, in ranking, counting and listing."""
-    index.replace([row("a", "lion", lane="x"), row("b", "lion", lane="y")], [])
+def test_common_words_do_not_outweigh_a_rare_one(index: Index) -> None:
+    """Even in a catalogue so small that every word is rare in it."""
+    put(
+        index,
+        row("a", "Get the latest detailed information with the best recommendations."),
+        row("b", "Chess puzzles."),
+    )
 
-    assert ask(index, "lion", lanes=("y",)) == ["b"]
-    assert index.count_matches(("lion",), lanes=("y",)) == 1
-    assert index.by_id(lanes=("y",), after="", limit=9) == ["acme/b"]
-    assert index.count(lanes=("x", "y")) == 2
-
-
-def test_equal_scores_go_by_id(index: Any) -> None:
-    """The order is the same each time."""
-    index.replace([row(f"t{n}", "lion") for n in (3, 1, 2)], [])
-
-    assert ask(index, "lion") == ["t1", "t2", "t3"]
+    assert ask(index, "detailed information about chess")[0] == "b"
 
 
-def test_a_very_common_word_gives_way_to_a_rare_one() -> None:
-    """Beyond the bound on rows only what tells tools apart is looked for."""
-    index = FtsIndex()
-    rows = [row(f"t{n:05}", "record" + (" lion" if n % 1000 == 7 else "")) for n in range(2500)]
-    assert len(rows) > MAX_ROWS
-    index.replace(rows, [])
+def test_lanes_narrow_what_is_found(index: Index) -> None:
+    """Only tools of the lanes asked for."""
+    put(index, row("send-a"), row("send-b", lane="mcp"))
 
-    assert ask(index, "record lion") == ["t00007", "t01007", "t02007"]
-    assert len(ask(index, "record")) == 100
+    assert ask(index, "send", lanes=("mcp",)) == ["send-b"]
+    assert index.by_id(lanes=("acme",), after="", limit=9) == ["acme/send-a"]
+
+
+def test_a_changed_tool_is_found_by_its_new_words_alone(index: Index) -> None:
+    """And one that was taken out by none."""
+    put(index, row("a", "About lions."), row("b", "About lions."))
+    put(index, row("a", "About tigers."))
+    with index.changing():
+        index.remove("acme/b")
+
+    assert ask(index, "lions") == []
+    assert ask(index, "tigers") == ["a"]
+    assert index.size() == 1
+
+
+def test_a_stem_of_many_tools_goes_on_in_further_blocks(index: Index) -> None:
+    """Each tool once, in ascending order, whether added together or one by one."""
+    put(index, *(row(f"send-{n}") for n in range(BLOCK + 10)))
+    for n in range(3):
+        put(index, row(f"more-send-{n}"))
+
+    found = index.postings("send")
+
+    assert len(found.tools) == len(found.impacts) == BLOCK + 13
+    assert list(found.tools) == sorted(set(found.tools))
+    assert len(ask(index, "send")) == BLOCK + 13
+
+
+def test_an_addition_touches_the_blocks_of_its_own_stems_alone(tmp_path: Path) -> None:
+    """However many tools there are: that is what makes it quick."""
+    index = Index(str(tmp_path / "i.db"))
+    put(index, *(row(f"send-{n}", f"word{n} and more") for n in range(3000)))
+    before = sqlite3.connect(tmp_path / "i.db").execute("select key, body from blocks").fetchall()
+
+    put(index, row("send-letter"))
+
+    after = sqlite3.connect(tmp_path / "i.db").execute("select key, body from blocks").fetchall()
+    index.close()
+    assert len(set(after) - set(before)) == 3
+
+
+def test_two_openers_of_one_file_see_each_others_changes(tmp_path: Path) -> None:
+    """What one keeps in memory is dropped when the other writes."""
+    one, other = Index(str(tmp_path / "i.db")), Index(str(tmp_path / "i.db"))
+    put(one, row("send-mail"))
+    other.refresh()
+    assert ask(other, "send") == ["send-mail"]
+
+    put(one, row("send-fax"))
+    other.refresh()
+    assert sorted(ask(other, "send")) == ["send-fax", "send-mail"]
+    one.close()
+    other.close()
+
+
+def test_an_index_of_another_version_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows were made by other rules."""
+    index = Index(str(tmp_path / "i.db"))
+    put(index, row("send-mail"))
+    index.close()
+
+    monkeypatch.setattr("holon_core.catalogue.search_index.VERSION", "another")
+    index = Index(str(tmp_path / "i.db"))
+
+    assert (index.size(), index.meta("at")) == (0, None)
     index.close()
 
 
-WORDS = st.sampled_from(["lion", "tiger", "record", "lions", "read", "file", "größe", "2"])
-TEXT = st.lists(WORDS, max_size=6).map(" ".join)
+def test_what_is_beyond_the_best_scores_below_them(index: Index) -> None:
+    """So that one page follows the other."""
+    put(index, *(row(f"send-{n}", "mail " * (n % 7)) for n in range(3 * BEST)))
+    parts = [Part(index, frozenset())]
+
+    ranking = rank(parts, "send mail")
+    rest = beyond(parts, ranking)
+
+    assert len({hit.id for hit in (*ranking.best, *rest)}) == 3 * BEST
+    assert max(hit.score for hit in rest) <= min(hit.score for hit in ranking.best)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
-@given(texts=st.lists(TEXT, max_size=25), query=TEXT, size=st.integers(1, 7))
-def test_paging_meets_each_match_once(kind: Any, texts: list[str], query: str, size: int) -> None:
-    """Pages of any size join to the whole ranking, in its order."""
-    index = kind()
-    index.replace([row(f"t{n}", text) for n, text in enumerate(texts)], [])
-    asked = terms(query)
-    paged: list[Hit] = []
-    while asked:
-        after = paged[-1] if paged else None
-        page = index.match(asked, lanes=(), after=after, limit=size)
-        if not page:
-            break
-        paged += page
-    whole = index.match(asked, lanes=(), after=None, limit=100) if asked else []
+def test_words_that_most_tools_hold_do_not_slow_a_query(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rarest come first; others only count for what those found."""
+    monkeypatch.setattr("holon_core.catalogue.search_rank.MAX_TOUCHED", 50)
+    put(index, row("grep", "file"), *(row(f"t{n}", "file") for n in range(200)))
 
-    assert paged == whole
-    assert len({hit.id for hit in paged}) == len(paged)
-    if asked:
-        assert index.count_matches(asked, lanes=()) == len(whole)
-    index.close()
+    assert MAX_TOUCHED > 50
+    assert ask(index, "grep file") == ["grep"]
+    assert len(ask(index, "file")) == 201
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
-@pytest.mark.parametrize(
-    "query",
-    ['lion" OR "', "lion NEAR tiger", "name:lion", "lion*", "-lion", "(lion", "lion\0", "^lion"],
-)
-def test_operators_are_words_or_nothing(kind: Any, query: str) -> None:
-    """Syntax of the engine in a query neither fails nor steers it."""
-    index = kind()
-    index.replace([row("a", "lion")], [])
-
-    assert ask(index, query) == ["a"]
+@given(st.text(max_size=200))
+def test_no_query_raises(query: str) -> None:
+    """Operators, quotes, NUL: all of it is text."""
+    index = Index()
+    put(index, row("read-file", "Größe 検索"), row("write-file"))
+    ask(index, query.encode(errors="replace").decode())
     index.close()

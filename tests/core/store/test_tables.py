@@ -116,6 +116,8 @@ USES: dict[str, Callable[[Tables], object]] = {
     "document_at": lambda t: t.document_at("n", "d", 1),
     "list_documents": lambda t: t.list_documents("n"),
     "remove_document": lambda t: t.remove_document("n", "d", at=2),
+    "last_tool_change": lambda t: t.last_tool_change(),
+    "tool_changes": lambda t: t.tool_changes(after=0, limit=5),
     "take_lease": lambda t: t.take_lease("l", "me", now=1.0, ttl_s=5.0),
     "drop_lease": lambda t: t.drop_lease("l", "me"),
     "put_blob": lambda t: t.put_blob(b"x"),

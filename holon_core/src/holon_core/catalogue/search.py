@@ -1,105 +1,169 @@
-"""The search index of a catalogue: made at the first search, then kept current."""
+"""The search of a catalogue: an index beside the store, one in memory for this process's own."""
 
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import threading
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import field, frozen
 
+from holon_core.catalogue import search_rank
 from holon_core.catalogue.catalogue import TOOLS
 from holon_core.catalogue.codec import descriptor_json
+from holon_core.catalogue.search_index import Index
 from holon_core.catalogue.search_rows import Hit, Row, row_of
+from holon_core.catalogue.stems import stem
+from holon_core.store.opening import FAULTS, fault
 from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from holon_core.catalogue.catalogue import Catalogue
-    from holon_core.catalogue.search_fts import FtsIndex
-    from holon_core.catalogue.search_plain import PlainIndex
     from holon_core.store.document_tables import Document
     from holon_core.store.protocol import Store
 
 BATCH = 1000
+FILE = "search.db"
+T = TypeVar("T")
 
 
 @frozen(kw_only=True)
 class Found:
-    """A part of the ranked tools, and how many there are in all."""
+    """Ranked tools, and how many there are in all."""
 
-    hits: list[Hit] = field(factory=list)
+    hits: Sequence[Hit] = field(factory=list)
     total: int = 0
 
 
 class Search:
-    """Ranks the tools of a catalogue by a query. Safe for many threads.
+    """Ranks the tools of a catalogue by a query. Safe for many threads and processes.
 
-    It reads the store without touching what the catalogue keeps for calls.
+    The stored tools are indexed in a file beside the store, which any process brings up to date
+    when it searches; it holds nothing that could not be made again. It reads the store without
+    touching what the catalogue keeps for calls.
     """
 
     def __init__(self, catalogue: Catalogue, store: Store) -> None:
         self._catalogue = catalogue
         self._store = store
         self._lock = threading.Lock()
-        self._index: FtsIndex | PlainIndex | None = None
-        # What the index holds: a definition of this process, or the revision of a stored one.
+        self._stored: Index | None = None
+        self._own: Index | None = None
         self._held: dict[str, object] = {}
-        self._at: tuple[int, int] | None = None
+        self._changes = -1
 
-    def find(
-        self, terms: Sequence[str], *, lanes: Sequence[str], after: Hit | None, limit: int
-    ) -> Found:
-        """Return the tools that match any of the terms, best first; all by id without terms.
+    def rank(self, query: str, *, lanes: Sequence[str], deep: bool) -> Found:
+        """Return the tools that fit a query, best first.
 
         Args:
-            terms: Words as ``words.terms`` gives them.
+            query: What is wanted.
             lanes: Only tools of these lanes; of all where empty.
-            after: The hit that the page before ended with.
-            limit: How many at most.
+            deep: Also those beyond the best hundred, which take longer to list.
         """
-        with self._lock:
-            index = self._current()
-            if terms:
-                hits = index.match(terms, lanes=lanes, after=after, limit=limit)
-                return Found(hits=hits, total=index.count_matches(terms, lanes=lanes))
-            ids = index.by_id(lanes=lanes, after="" if after is None else after.id, limit=limit)
-            return Found(hits=[Hit(0.0, each) for each in ids], total=index.count(lanes=lanes))
+        return self._answer(lambda parts: _ranked(parts, query, lanes, deep=deep))
+
+    def fields(self, query: str, tool_ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+        """Return which words of a query each tool holds, field by field."""
+        return self._answer(lambda parts: _met(parts, query, tool_ids))
+
+    def by_id(self, *, lanes: Sequence[str], after: str, limit: int) -> Found:
+        """Return tools in the order of their ids, after a given one."""
+
+        def work(parts: list[search_rank.Part]) -> Found:
+            found: set[str] = set()
+            for part in parts:
+                found.update(part.tools.by_id(lanes=lanes, after=after, limit=limit))
+            return Found(
+                hits=[Hit(0.0, each) for each in sorted(found)[:limit]], total=_count(parts, lanes)
+            )
+
+        return self._answer(work)
 
     def close(self) -> None:
-        """Free the index; the next search makes another."""
+        """Free the indexes; the next search opens them again."""
         with self._lock:
-            if self._index is not None:
-                self._index.close()
-            self._index, self._at, self._held = None, None, {}
+            for index in (self._stored, self._own):
+                if index is not None:
+                    index.close()
+            self._stored = self._own = None
+            self._held, self._changes = {}, -1
 
-    def _current(self) -> FtsIndex | PlainIndex:
-        at = (self._store.read(lambda tables: tables.revision()), self._catalogue.changes)
-        index = self._index or _new_index()
-        if at != self._at:
-            # The revision is of before the reading: a change meanwhile is found the next time.
-            rows, held = self._changed()
-            index.replace(rows, [each for each in self._held if each not in held])
-            self._index, self._held, self._at = index, held, at
-        return index
+    def _answer(self, work: Callable[[list[search_rank.Part]], T]) -> T:
+        with self._lock:
+            # First of all, since it refuses a closed store and a forked process.
+            at = self._store.read(lambda tables: tables.last_tool_change())
+            try:
+                return work(self._parts(at))
+            except FAULTS as error:
+                raise fault(error, "the search index") from error
 
-    def _changed(self) -> tuple[list[Row], dict[str, object]]:
-        held: dict[str, object] = {}
+    def _parts(self, at: tuple[int, str]) -> list[search_rank.Part]:
+        if self._stored is None:
+            self._stored = _opened(self._store.path)
+        self._stored.refresh()
+        if self._stored.meta("at") != _mark(at):
+            self._bring(self._stored, at)
+        if self._changes != self._catalogue.changes:
+            self._bring_own()
+        parts = [search_rank.Part(self._stored, frozenset(self._held))]
+        if self._own is not None:
+            parts.append(search_rank.Part(self._own, frozenset()))
+        return parts
+
+    def _bring(self, index: Index, at: tuple[int, str]) -> None:
+        """Bring the index of the stored tools up to a change of the store."""
+        with index.changing():
+            noted = index.meta("at")
+            if noted == _mark(at):
+                return
+            changed = None if noted is None or index.worn() else self._changed(noted, at)
+            if changed is None:
+                index.clear()
+                index.put(_row(stored) for stored in self._all())
+            else:
+                for each in changed:
+                    stored = self._one(each)
+                    if stored is None:
+                        index.remove(each)
+                    else:
+                        index.put([_row(stored)])
+            index.set_meta("at", _mark(at))
+
+    def _changed(self, noted: str, at: tuple[int, str]) -> list[str] | None:
+        """Return what changed since, or ``None`` where the index is not of this store's past."""
+        seq, tool_id = json.loads(noted)
+        if seq > at[0] or at[0] - seq > BATCH:
+            return None
+        found = self._store.read(lambda tables: tables.tool_changes(after=seq - 1, limit=BATCH + 1))
+        if seq and (not found or list(found[0]) != [seq, tool_id]):
+            return None
+        return list(dict.fromkeys(each for number, each in found if number > seq))
+
+    def _bring_own(self) -> None:
+        self._changes = self._catalogue.changes
         own = self._catalogue.own()
-        held.update(own)
+        if self._own is None:
+            if not own:
+                return
+            self._own = Index()
         fresh = [entry.tool for each, entry in own.items() if self._held.get(each) is not entry]
-        rows = [row_of(descriptor_json(tool)) for tool in fresh]
-        rows.extend(
-            _stored_row(stored.body)
-            for stored in self._stored()
-            # A definition of this process stands before a stored one of its id.
-            if held.setdefault(stored.id, stored.revision) == stored.revision
-            and self._held.get(stored.id) != stored.revision
-        )
-        return rows, held
+        with self._own.changing():
+            for each in self._held:
+                if each not in own:
+                    self._own.remove(each)
+            self._own.put(row_of(descriptor_json(tool)) for tool in fresh)
+        self._held = dict(own)
 
-    def _stored(self) -> Iterator[Document]:
+    def _one(self, tool_id: str) -> Document | None:
+        return self._store.read(lambda tables: tables.document(TOOLS, tool_id))
+
+    def _all(self) -> Iterator[Document]:
         """Yield what is stored, in short reads: a long one would keep others waiting."""
         after = ""
         while True:
@@ -113,12 +177,72 @@ class Search:
 
 
 @decodes("a definition")
-def _stored_row(body: bytes) -> Row:
+def _stored_row(body: bytes) -> tuple[Row, dict[str, int]]:
     return row_of(json.loads(body))
 
 
-def _new_index() -> FtsIndex | PlainIndex:
-    from holon_core.catalogue import search_fts
-    from holon_core.catalogue.search_plain import PlainIndex
+def _row(stored: Document) -> tuple[Row, dict[str, int]]:
+    return _stored_row(stored.body)
 
-    return search_fts.FtsIndex() if search_fts.available() else PlainIndex()
+
+def _mark(at: tuple[int, str]) -> str:
+    return json.dumps(at)
+
+
+def _opened(store: Path | None) -> Index:
+    """Open the index beside a store; what is damaged is made anew, what cannot be is in memory."""
+    if store is None:
+        return Index()
+    path = store.with_name(FILE)
+    for _ in range(2):
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+            return Index(str(path))
+        except sqlite3.OperationalError:
+            break
+        except sqlite3.DatabaseError:
+            for part in ("", "-wal", "-shm"):
+                with suppress(OSError):
+                    path.with_name(path.name + part).unlink()
+        except OSError:
+            break
+    return Index()
+
+
+def _ranked(
+    parts: Sequence[search_rank.Part], query: str, lanes: Sequence[str], *, deep: bool
+) -> Found:
+    ranking = search_rank.rank(parts, query, lanes=lanes)
+    hits = list(ranking.best)
+    if deep and ranking.rest:
+        hits += search_rank.beyond(parts, ranking)
+    return Found(hits=hits, total=max(ranking.total, len(hits)))
+
+
+def _met(
+    parts: Sequence[search_rank.Part], query: str, tool_ids: Sequence[str]
+) -> dict[str, dict[str, list[str]]]:
+    asked = search_rank.read(parts, query)
+    wanted = {term.stem: term.instead_of or term.stem for term in asked.terms}
+    met: dict[str, dict[str, list[str]]] = {}
+    for part in reversed(parts):
+        for row in part.tools.with_ids(tool_ids):
+            met.setdefault(row.id, _fields_met(row, wanted))
+    return met
+
+
+def _fields_met(row: Row, wanted: dict[str, str]) -> dict[str, list[str]]:
+    found = {}
+    for name in ("name", "description", "schema", "examples"):
+        words = getattr(row, name).split()
+        held = [word for word in dict.fromkeys(words) if stem(word) in wanted]
+        if held:
+            found[name] = held
+    return found
+
+
+def _count(parts: Sequence[search_rank.Part], lanes: Sequence[str]) -> int:
+    total = sum(part.tools.count(lanes) for part in parts)
+    if len(parts) > 1:
+        total -= sum(parts[0].tools.holds(each) for each in parts[0].hidden)
+    return total

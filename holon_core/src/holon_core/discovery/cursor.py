@@ -8,27 +8,34 @@ import hashlib
 import json
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
-from holon_core.catalogue.search_rows import Hit
 from holon_core.errors import Misuse
 
 MAX_CURSOR = 1000
 
 
-def question(terms: Sequence[str], lanes: Sequence[str]) -> str:
+class Place(NamedTuple):
+    """Where a page ended: at equal scores what is executable comes first, then goes the id."""
+
+    score: float
+    blocked: bool
+    id: str
+
+
+def question(query: str, lanes: Sequence[str]) -> str:
     """Name what is asked, so that a cursor goes on with nothing else."""
-    text = json.dumps([list(terms), list(lanes)])
+    text = json.dumps([query, list(lanes)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def write(asked: str, after: Hit) -> str:
-    """Write the place after a hit."""
-    text = json.dumps([asked, after.score, after.id], separators=(",", ":"))
+def write(asked: str, after: Place) -> str:
+    """Write the place after a tool."""
+    text = json.dumps([asked, *after], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def read(cursor: str, asked: str) -> Hit:
+def read(cursor: str, asked: str) -> Place:
     """Read a place.
 
     Raises:
@@ -39,7 +46,7 @@ def read(cursor: str, asked: str) -> Hit:
         raise Misuse("not a cursor of discovery; pass next_cursor of the page before")
     if found[0] != asked:
         raise Misuse("the cursor belongs to another query or other lanes")
-    return Hit(float(found[1]), found[2])
+    return Place(float(found[1]), found[2], found[3])
 
 
 def _decoded(cursor: str) -> list[Any] | None:
@@ -50,13 +57,14 @@ def _decoded(cursor: str) -> list[Any] | None:
         found: Any = json.loads(raw)
     except (binascii.Error, ValueError, RecursionError):
         return None
-    if not isinstance(found, list) or len(found) != 3:
+    if not isinstance(found, list) or len(found) != 4:
         return None
-    asked, score, tool_id = found
+    asked, score, blocked, tool_id = found
     sound = (
         isinstance(asked, str)
         and type(score) in (int, float)
         and isfinite(score)
+        and isinstance(blocked, bool)
         and isinstance(tool_id, str)
         and tool_id.isprintable()
     )

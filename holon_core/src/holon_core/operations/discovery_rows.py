@@ -8,7 +8,7 @@ from holon_core.operations.answers import schema_of, to_json
 from holon_core.operations.door import Door, Params
 from holon_core.operations.schemas import flag, params, text, whole
 from holon_core.operations.tool_rows import READS
-from holon_core.records.discovery import DiscoveryPage
+from holon_core.records.discovery import MIN_CONFIDENCE, DiscoveryPage
 from holon_core.records.operation import Operation
 from holon_core.records.words import Authority
 
@@ -24,6 +24,10 @@ def discover(door: Door, given: Params) -> Any:
             cursor=given.get("cursor"),
             include_blocked=not given.get("executable_only", False),
             lanes=given.get("lanes"),
+            min_confidence=given.get("min_confidence"),
+            max_tools=given.get("max_tools"),
+            max_schema_tokens=given.get("max_schema_tokens"),
+            explain=given.get("explain", False),
         )
     )
 
@@ -49,6 +53,20 @@ ROWS = (
                 "maxItems": 100,
                 "description": "Only tools of these lanes; of all where left out.",
             },
+            min_confidence={
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "description": (
+                    "How likely the best tool has to answer the query; below it nothing fits."
+                    f" {MIN_CONFIDENCE} where left out, 0 offers what there is."
+                ),
+            },
+            max_tools=whole("A budget of tools beside `limit`: the smaller counts.", least=1),
+            max_schema_tokens=whole(
+                "About how many tokens the tools may take in a prompt.", least=1
+            ),
+            explain=flag("Say of each tool why it ranks where it does."),
         ),
         response=schema_of(DiscoveryPage),
         authority=Authority.CALLER,

@@ -40,6 +40,11 @@ def _revision(row: tuple[Any, ...]) -> int:
     return number(row[0] or 0)
 
 
+@decodes("a change of a tool")
+def _change(row: tuple[Any, ...]) -> tuple[int, str]:
+    return number(row[0]), text(row[1])
+
+
 class DocumentTables:
     """Statements of documents, leases and blobs."""
 
@@ -115,6 +120,20 @@ class DocumentTables:
         )
         self._sql("delete from documents where collection=? and id=?", (collection, doc_id))
         return True
+
+    def last_tool_change(self) -> tuple[int, str]:
+        """Return the newest change of a tool's definition: its number and the tool's id."""
+        row = self._sql(
+            "select seq, id from tool_changes where seq=(select max(seq) from tool_changes)"
+        ).fetchone()
+        return (0, "") if row is None else _change(row)
+
+    def tool_changes(self, *, after: int, limit: int) -> list[tuple[int, str]]:
+        """Return changes of definitions after a number, in order."""
+        rows = self._sql(
+            "select seq, id from tool_changes where seq>? order by seq limit ?", (after, limit)
+        )
+        return [_change(row) for row in rows]
 
     def take_lease(self, name: str, owner: str, *, now: float, ttl_s: float) -> int | None:
         """Take or renew a lease; return its fencing number, or ``None`` where another holds it.

@@ -71,6 +71,12 @@ V1 = (
     """create table revisions(
         collection text not null, id text not null, revision integer not null,
         at integer not null, body blob, primary key(collection, id, revision))""",
+    # What the search index has to look at again: each change of a tool's definition, in order.
+    "create table tool_changes(seq integer primary key autoincrement, id text not null)",
+    """create trigger tool_put after insert on documents when new.collection='holon.tools' begin
+        insert into tool_changes(id) values(new.id); end""",
+    """create trigger tool_removed after delete on documents when old.collection='holon.tools' begin
+        insert into tool_changes(id) values(old.id); end""",
     """create table leases(
         name text primary key, owner text not null, fence integer not null,
         expires_at real not null) without rowid""",

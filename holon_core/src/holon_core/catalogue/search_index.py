@@ -1,0 +1,333 @@
+"""The search index of a set of tools: an inverted index in plain tables of SQLite.
+
+It needs no extension of SQLite. Each stem has its tools and impacts in blocks, five bytes for
+each; tools are only ever appended, and those that went are named in a table of their own, so that
+a change touches the last block of a tool's own stems and nothing else.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from holon_core.catalogue.search_rows import Row
+
+# Of another version, also of the rules by which rows are made, an index is made anew.
+VERSION = f"1-{sys.byteorder}"
+BLOCK = 1024
+MAX_CACHED = 2000
+# One wrong letter of four makes another word more often than of seven.
+SLIP = 0.2
+_TABLES = (
+    "create table if not exists meta(key text primary key, value text not null)",
+    """create table if not exists tools(
+        n integer primary key autoincrement, id text not null unique, lane text not null,
+        label text not null, namespace text not null, same text not null, kinds integer not null,
+        name text not null, description text not null, schema text not null,
+        examples text not null)""",
+    "create index if not exists tools_label on tools(label)",
+    """create table if not exists stems(
+        number integer primary key, stem text not null unique, blocks integer not null,
+        held integer not null)""",
+    "create table if not exists blocks(key integer primary key, body blob not null)",
+    "create table if not exists gone(n integer primary key)",
+    """create table if not exists grams(
+        gram text not null, number integer not null, primary key(gram, number)) without rowid""",
+)
+_NAMES = ("gone", "grams", "blocks", "stems", "tools", "meta")
+
+
+class Postings(NamedTuple):
+    """Which tools hold a stem, in ascending order, and how much it says of each."""
+
+    tools: array[int]
+    impacts: bytes
+
+
+NONE = Postings(array("I"), b"")
+
+
+def grams(word: str) -> set[str]:
+    """Return the runs of three characters of a word between blanks."""
+    text = f" {word} "
+    return {text[at : at + 3] for at in range(len(text) - 2)}
+
+
+def alike(one: str, other: str) -> float:
+    """Return how much alike two words are, 1 for equal: by letters put in, left out or swapped."""
+    if abs(len(one) - len(other)) > 3 or max(len(one), len(other)) > 40:
+        return 0.0
+    above: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one):
+        above, before, row = row, above, [i + 1]
+        for j, another in enumerate(other):
+            cost = min(above[j] + (letter != another), above[j + 1] + 1, row[j] + 1)
+            if i and j and letter == other[j - 1] and one[i - 1] == another:
+                cost = min(cost, before[j - 1] + 1)
+            row.append(cost)
+    return 1 - row[-1] / max(len(one), len(other))
+
+
+class Index:
+    """Not safe for threads: its owner takes turns.
+
+    Args:
+        path: A file; without one the index is in memory.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        self._db = sqlite3.connect(
+            path or ":memory:", isolation_level=None, check_same_thread=False, timeout=60
+        )
+        self._postings: dict[str, Postings] = {}
+        self._count: int | None = None
+        self._gone: frozenset[int] | None = None
+        self._db.execute("pragma journal_mode=wal")
+        self._db.execute("pragma synchronous=normal")
+        self._db.execute("pragma cache_size=-16000")
+        with self.changing():
+            if self._version() != VERSION:
+                self.clear()
+        self._seen = self._signal()
+
+    def _version(self) -> str | None:
+        if self._db.execute("select 1 from sqlite_master where name='meta'").fetchone() is None:
+            return None
+        return self.meta("version")
+
+    def clear(self) -> None:
+        """Take everything out; inside ``changing``."""
+        for name in _NAMES:
+            self._db.execute(f"drop table if exists {name}")
+        for statement in _TABLES:
+            self._db.execute(statement)
+        self.set_meta("version", VERSION)
+        self._forget()
+
+    def meta(self, key: str) -> str | None:
+        """Return what is noted under a key."""
+        found = self._db.execute("select value from meta where key=?", (key,)).fetchone()
+        return None if found is None else str(found[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Note something beside the tools."""
+        self._db.execute("insert or replace into meta values(?,?)", (key, value))
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold the one turn to change the index; all of it is kept, or nothing."""
+        self._db.execute("begin immediate")
+        try:
+            yield
+            self._db.execute("commit")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            raise
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._postings.clear()
+        self._count = self._gone = None
+
+    def _signal(self) -> Any:
+        return self._db.execute("pragma data_version").fetchone()[0]
+
+    def refresh(self) -> None:
+        """Notice what another process changed."""
+        signal = self._signal()
+        if signal != self._seen:
+            self._seen = signal
+            self._forget()
+
+    def put(self, rows: Iterable[tuple[Row, dict[str, int]]]) -> None:
+        """Put tools in, each instead of an earlier one of its id; inside ``changing``."""
+        added: dict[str, tuple[array[int], bytearray]] = {}
+        marks = ",".join("?" * len(Row._fields))
+        statement = f"insert into tools({','.join(Row._fields)}) values({marks})"
+        for row, impacts in rows:
+            self.remove(row.id)
+            n = int(self._db.execute(statement, row).lastrowid or 0)
+            for stem, impact in impacts.items():
+                held = added.get(stem)
+                if held is None:
+                    held = added[stem] = (array("I"), bytearray())
+                held[0].append(n)
+                held[1].append(impact)
+        for stem, (tools, bytes_) in added.items():
+            self._append(stem, tools, bytes_)
+
+    def remove(self, tool_id: str) -> None:
+        """Take a tool out, if it is there; inside ``changing``."""
+        found = self._db.execute("select n from tools where id=?", (tool_id,)).fetchone()
+        if found is not None:
+            self._db.execute("delete from tools where n=?", found)
+            self._db.execute("insert into gone values(?)", found)
+
+    def _append(self, stem: str, tools: array[int], impacts: bytearray) -> None:
+        found = self._db.execute(
+            "select number, blocks, held from stems where stem=?", (stem,)
+        ).fetchone()
+        if found is None:
+            number, blocks, held = self._new_stem(stem), 0, 0
+        else:
+            number, blocks, held = found
+        at = 0
+        while at < len(tools):
+            room = BLOCK - held if blocks else 0
+            if room <= 0:
+                blocks, held, room = blocks + 1, 0, BLOCK
+            key = number << 20 | blocks
+            part, of_part = tools[at : at + room], impacts[at : at + room]
+            if held:
+                body = self._db.execute("select body from blocks where key=?", (key,)).fetchone()[0]
+                part, of_part = _read(body, part, of_part)
+            self._db.execute(
+                "insert or replace into blocks values(?,?)", (key, part.tobytes() + of_part)
+            )
+            at += room
+            held = len(part)
+        self._db.execute("update stems set blocks=?, held=? where number=?", (blocks, held, number))
+
+    def _new_stem(self, stem: str) -> int:
+        number = int(
+            self._db.execute(
+                "insert into stems(stem, blocks, held) values(?,0,0)", (stem,)
+            ).lastrowid
+            or 0
+        )
+        if not stem.isdigit():
+            self._db.executemany(
+                "insert or ignore into grams values(?,?)", [(gram, number) for gram in grams(stem)]
+            )
+        return number
+
+    def postings(self, stem: str) -> Postings:
+        """Return the tools that hold a stem; those that went may be among them."""
+        known = self._postings.get(stem)
+        if known is None:
+            if len(self._postings) >= MAX_CACHED:
+                self._postings.clear()
+            known = self._postings[stem] = self._load(stem)
+        return known
+
+    def _load(self, stem: str) -> Postings:
+        found = self._db.execute(
+            "select number, blocks from stems where stem=?", (stem,)
+        ).fetchone()
+        if found is None:
+            return NONE
+        tools, impacts = array("I"), bytearray()
+        low = found[0] << 20
+        for (body,) in self._db.execute(
+            "select body from blocks where key between ? and ? order by key", (low, low + found[1])
+        ):
+            size = len(body) // 5 * 4
+            tools.frombytes(body[:size])
+            impacts += body[size:]
+        return Postings(tools, bytes(impacts))
+
+    def like(self, word: str, limit: int) -> list[tuple[str, float]]:
+        """Return stems that are written much like a word, best first, with how much, 0 to 1."""
+        wanted = grams(word)
+        marks = ",".join("?" * len(wanted))
+        rows = self._db.execute(
+            f"select stem, n from (select number, count(*) as n from grams where gram in ({marks})"  # noqa: S608
+            " group by number order by n desc, number limit 40) join stems using(number)",
+            sorted(wanted),
+        )
+        near = [
+            (stem, max(2 * n / (len(wanted) + len(grams(stem))), alike(word, stem) - SLIP))
+            for stem, n in rows
+        ]
+        return sorted(near, key=lambda each: (-each[1], each[0]))[:limit]
+
+    @property
+    def gone(self) -> frozenset[int]:
+        """The numbers of tools that went."""
+        if self._gone is None:
+            self._gone = frozenset(n for (n,) in self._db.execute("select n from gone"))
+        return self._gone
+
+    def size(self) -> int:
+        """Count the tools."""
+        if self._count is None:
+            self._count = int(self._db.execute("select count(*) from tools").fetchone()[0])
+        return self._count
+
+    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        """Return tools by their numbers; those that went are left out."""
+        fields = ",".join(Row._fields)
+        statement = f"select n,{fields} from tools where n in ({','.join('?' * len(numbers))})"  # noqa: S608
+        return {row[0]: Row(*row[1:]) for row in self._db.execute(statement, numbers)}
+
+    def ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the ids of tools by their numbers."""
+        found: dict[int, str] = {}
+        for at in range(0, len(numbers), 500):
+            part = numbers[at : at + 500]
+            statement = f"select n,id from tools where n in ({','.join('?' * len(part))})"  # noqa: S608
+            found.update(self._db.execute(statement, part))
+        return found
+
+    def named(self, text: str) -> list[int]:
+        """Return the tools that have a text for their id or name."""
+        rows = self._db.execute(
+            "select n from tools where id=? union select n from tools where label=? limit 20",
+            (text, text.casefold()[:200]),
+        )
+        return sorted(n for (n,) in rows)
+
+    def of_lanes(self, lanes: Sequence[str]) -> set[int]:
+        """Return the numbers of the tools of some lanes."""
+        marks = ",".join("?" * len(lanes))
+        statement = f"select n from tools where lane in ({marks})"  # noqa: S608
+        return {n for (n,) in self._db.execute(statement, lanes)}
+
+    def by_id(self, *, lanes: Sequence[str], after: str, limit: int) -> list[str]:
+        """Return ids in order, after a given one."""
+        among = f"lane in ({','.join('?' * len(lanes))}) and" if lanes else ""
+        found = self._db.execute(
+            f"select id from tools where {among} id > ? order by id limit ?",  # noqa: S608
+            (*lanes, after, limit),
+        )
+        return [row[0] for row in found]
+
+    def with_ids(self, tool_ids: Sequence[str]) -> list[Row]:
+        """Return tools by their ids."""
+        statement = (
+            f"select {','.join(Row._fields)} from tools"  # noqa: S608
+            f" where id in ({','.join('?' * len(tool_ids))})"
+        )
+        return [Row(*row) for row in self._db.execute(statement, tuple(tool_ids))]
+
+    def count(self, lanes: Sequence[str]) -> int:
+        """Count the tools of some lanes; all where none are given."""
+        return len(self.of_lanes(lanes)) if lanes else self.size()
+
+    def holds(self, tool_id: str) -> bool:
+        """Tell whether a tool is in it."""
+        found = self._db.execute("select 1 from tools where id=?", (tool_id,)).fetchone()
+        return found is not None
+
+    def worn(self) -> bool:
+        """Tell whether so many tools went that making the index anew pays."""
+        return len(self.gone) > 1000 + self.size()
+
+    def close(self) -> None:
+        """Free the memory and the file; a second call does nothing."""
+        self._db.close()
+
+
+def _read(body: bytes, tools: array[int], impacts: bytearray) -> tuple[array[int], bytearray]:
+    size = len(body) // 5 * 4
+    whole = array("I")
+    whole.frombytes(body[:size])
+    whole.extend(tools)
+    return whole, bytearray(body[size:]) + impacts

@@ -1,0 +1,417 @@
+"""Ranking: every tool by its stems, then the best of them by all that is known of each.
+
+The first pass adds up, for each stem of the query, how much it says of each tool and how rare it
+is: BM25 over weighted fields. The second looks at the texts of the best of them: whole words,
+pairs of words, runs of characters, the share of the query that is met at all, and whether the
+tool takes the kinds of values that the query holds. Scores of both are joined as a weighted sum.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from heapq import nlargest
+from math import exp, log
+from operator import itemgetter
+from typing import NamedTuple
+
+from attrs import frozen
+
+from holon_core.catalogue.common_words import share_of_stem, share_of_word
+from holon_core.catalogue.search_index import Index, Postings, grams
+from holon_core.catalogue.search_rows import (
+    FIELDS,
+    SCHEMA,
+    STEPS,
+    Field,
+    Hit,
+    Row,
+    kinds_of_query,
+    saturation,
+)
+from holon_core.catalogue.stems import stem
+from holon_core.catalogue.words import terms as terms_of
+
+BEST = 64
+# Stems are taken from the rarest on while together they touch no more tools than this; the
+# others count for the best of what was found.
+MAX_TOUCHED = 40_000
+LATE = 500
+# How many tools in general a catalogue is counted together with (see `common_words`).
+PRIOR = 400
+# A word that no tool holds may be misspelt: how alike another has to be, and how many are tried.
+ALIKE, TRIED, MAX_STRANGE = 0.5, 3, 8
+
+EXACT, GRAMS, MET, PAIRS, NAME, SPACE = 0.4, 0.15, 0.1, 0.03, 0.1, 0.02
+DATES_GIVEN, PLACES_GIVEN = 0.1, 0.08
+GRAM_SLOPE, GRAM_USUAL = 0.6, 12
+CONFIDENCE, UNSURE = (1.1, 1.7, 0.9), 1.1
+# The weightiest words of a query, of which whole words and runs of characters are looked for.
+WORDS, SHAPES = 24, 12
+
+
+class Part(NamedTuple):
+    """An index, and the ids in it that something else stands before."""
+
+    tools: Index
+    hidden: frozenset[str]
+
+
+class Term(NamedTuple):
+    """A stem of the query: how rare it is, where it is found, whether it stands for another."""
+
+    stem: str
+    weight: float
+    postings: tuple[Postings, ...]
+    instead_of: str = ""
+
+    @property
+    def held(self) -> int:
+        """In how many tools it is found."""
+        return sum(len(each.tools) for each in self.postings)
+
+
+@frozen(kw_only=True)
+class Query:
+    """A query as it is ranked by: its words, its stems, the weight of all it asks for."""
+
+    words: Mapping[str, float]
+    terms: Sequence[Term]
+    asked: float
+    kinds: int = 0
+
+
+@frozen(kw_only=True)
+class Ranking:
+    """What a query found: the best by everything, then all others by their stems alone."""
+
+    best: Sequence[Hit] = ()
+    rest: Sequence[tuple[float, int, int]] = ()
+    total: int = 0
+
+
+def read(parts: Sequence[Part], text: str) -> Query:
+    """Read a query against what is indexed."""
+    words = terms_of(text)
+    size = sum(part.tools.size() for part in parts)
+    stems: dict[str, str] = {}
+    for word in words:
+        stems.setdefault(stem(word), word)
+    terms: list[Term] = []
+    asked = 0.0
+    strange = 0
+    for each, word in stems.items():
+        term = _term(parts, each, size)
+        asked += term.weight
+        if term.held:
+            terms.append(term)
+        elif len(word) > 3 and not word.isdigit() and strange < MAX_STRANGE:
+            strange += 1
+            terms += _instead(parts, term, size)
+    weights = {word: _word_weight(parts, word, size) for word in words}
+    return Query(
+        words=weights,
+        terms=sorted(terms, key=lambda term: (term.held, term.stem)),
+        asked=asked,
+        kinds=kinds_of_query(text[:4000]),
+    )
+
+
+def _term(parts: Sequence[Part], each: str, size: int) -> Term:
+    postings = tuple(part.tools.postings(each) for part in parts)
+    held = sum(len(found.tools) for found in postings)
+    return Term(each, _rarity(held, size, share_of_stem(each)), postings)
+
+
+def _rarity(held: int, size: int, share: float) -> float:
+    found = min(held, size) + PRIOR * share
+    return log(1 + (size + PRIOR - found + 0.5) / (found + 0.5))
+
+
+def _word_weight(parts: Sequence[Part], word: str, size: int) -> float:
+    held = sum(len(part.tools.postings(stem(word)).tools) for part in parts)
+    return _rarity(held, size, share_of_word(word))
+
+
+def _instead(parts: Sequence[Part], term: Term, size: int) -> list[Term]:
+    """Return stems that may be meant by one that no tool holds."""
+    near: dict[str, float] = {}
+    for part in parts:
+        near.update(found for found in part.tools.like(term.stem, TRIED) if found[1] >= ALIKE)
+    best = sorted(near.items(), key=lambda each: (-each[1], each[0]))[:TRIED]
+    found = []
+    for each, alike in best:
+        other = _term(parts, each, size)
+        found.append(other._replace(weight=other.weight * alike, instead_of=term.stem))
+    return found
+
+
+def rank(parts: Sequence[Part], text: str, *, lanes: Sequence[str] = ()) -> Ranking:
+    """Rank all tools by a query.
+
+    Args:
+        parts: Where they are indexed.
+        text: The query, in any words.
+        lanes: Only tools of these lanes; of all where empty.
+    """
+    query = read(parts, text)
+    among = [part.tools.of_lanes(lanes) if lanes else None for part in parts]
+    scored: list[tuple[float, int, int]] = []
+    for at, part in enumerate(parts):
+        found = _touched(query, at)
+        gone = part.tools.gone
+        allowed = among[at]
+        if gone or allowed is not None:
+            found = {
+                n: score
+                for n, score in found.items()
+                if n not in gone and (allowed is None or n in allowed)
+            }
+        named = [n for n in part.tools.named(text[:300].strip()) if allowed is None or n in allowed]
+        for n in named:
+            found.setdefault(n, 0.0)
+        scored += [(score, at, n) for n, score in found.items()]
+    total = len(scored)
+    if total > BEST:
+        top = nlargest(LATE if _late(query) else BEST, scored, key=itemgetter(0))
+        if _late(query):
+            top = nlargest(BEST, _with_late(query, top), key=itemgetter(0))
+    else:
+        top = _with_late(query, scored)
+    best = _weighed(parts, query, top, text)
+    return Ranking(best=best, rest=scored if total > BEST else (), total=total)
+
+
+def beyond(parts: Sequence[Part], ranking: Ranking) -> list[Hit]:
+    """Return all tools beyond the best, by their stems alone; none scores above those."""
+    known = {hit.id for hit in ranking.best}
+    low = ranking.best[-1] if ranking.best else Hit(0.0, "")
+    most = max((score for score, _, _ in ranking.rest), default=0.0) or 1.0
+    hits: list[Hit] = []
+    for at, part in enumerate(parts):
+        mine = {n: score for score, of, n in ranking.rest if of == at}
+        hits += [
+            Hit(round(low.score * mine[n] / most, 4), each, low.confidence)
+            for n, each in part.tools.ids(list(mine)).items()
+            if each not in known and each not in part.hidden
+        ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def _touched(query: Query, at: int) -> dict[int, float]:
+    found: dict[int, float] = {}
+    get = found.get
+    touched = 0
+    for term in query.terms:
+        if touched and touched + term.held > MAX_TOUCHED:
+            break
+        touched += term.held
+        step = term.weight / STEPS
+        tools, impacts = term.postings[at]
+        for n, impact in zip(tools, impacts, strict=True):
+            found[n] = get(n, 0.0) + step * impact
+    return found
+
+
+def _late(query: Query) -> Sequence[Term]:
+    """Return the stems that the first pass left out."""
+    touched = 0
+    for at, term in enumerate(query.terms):
+        if touched and touched + term.held > MAX_TOUCHED:
+            return query.terms[at:]
+        touched += term.held
+    return ()
+
+
+def _with_late(query: Query, top: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
+    late = _late(query)
+    if not late:
+        return top
+    return [
+        (score + sum(term.weight * _impact(term, at, n) for term in late), at, n)
+        for score, at, n in top
+    ]
+
+
+def _impact(term: Term, at: int, n: int) -> float:
+    tools, impacts = term.postings[at]
+    place = bisect_left(tools, n)
+    return impacts[place] / STEPS if place < len(tools) and tools[place] == n else 0.0
+
+
+class _Seen(NamedTuple):
+    """What the second pass sees of one tool."""
+
+    row: Row
+    stems: float
+    words: float
+    grams: float
+    name: float
+    met: float
+    pairs: float
+    values: float
+
+
+def _weighed(
+    parts: Sequence[Part], query: Query, top: Sequence[tuple[float, int, int]], text: str
+) -> list[Hit]:
+    looked = _Look(query)
+    seen: list[_Seen] = []
+    for at, part in enumerate(parts):
+        mine = {n: score for score, of, n in top if of == at}
+        rows = part.tools.rows(list(mine))
+        met = _met(query, at, sorted(rows))
+        seen += [
+            looked.at(row, mine[n], met[n]) for n, row in rows.items() if row.id not in part.hidden
+        ]
+    sums = _summed(seen)
+    spaces: dict[str, float] = {}
+    for each, of in zip(seen, sums, strict=True):
+        spaces[each.row.namespace] = max(sum(of), spaces.get(each.row.namespace, 0.0))
+    asked = text.strip()
+    label = asked.casefold()
+    hits = []
+    for each, of in zip(seen, sums, strict=True):
+        row = each.row
+        named = asked == row.id or label == row.label
+        of = (*of, SPACE * spaces[row.namespace], _FULL * named)
+        confidence = 1.0 if named else round(confidence_of(query, each), 3)
+        hits.append(Hit(round(sum(of) / _FULL, 4), row.id, confidence, row.same, of))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+# What a score is the sum of, in this order.
+PARTS = (
+    "stems", "whole words", "characters", "name", "share of the query", "neighbouring words",
+    "kinds of values", "namespace", "named exactly",
+)  # fmt: skip
+_FULL = (1 + EXACT + GRAMS + NAME + MET + 4 * PAIRS + DATES_GIVEN + PLACES_GIVEN) * (1 + SPACE)
+
+
+def _summed(seen: Sequence[_Seen]) -> list[tuple[float, ...]]:
+    if not seen:
+        return []
+    stems, words, shapes, names = (
+        max(column) or 1.0
+        for column in (
+            [each.stems for each in seen],
+            [each.words for each in seen],
+            [each.grams for each in seen],
+            [each.name for each in seen],
+        )
+    )
+    return [
+        (
+            each.stems / stems,
+            EXACT * each.words / words,
+            GRAMS * each.grams / shapes,
+            NAME * each.name / names,
+            MET * each.met,
+            each.pairs,
+            each.values,
+        )
+        for each in seen
+    ]
+
+
+def _met(query: Query, at: int, numbers: Sequence[int]) -> dict[int, float]:
+    """Return the share of the query that each tool meets, by weight."""
+    met = dict.fromkeys(numbers, 0.0)
+    for term in query.terms:
+        tools = term.postings[at].tools
+        weight, size, place = term.weight, len(tools), 0
+        for n in numbers:
+            place = bisect_left(tools, n, place)
+            if place == size:
+                break
+            if tools[place] == n:
+                met[n] += weight
+    whole = query.asked or 1.0
+    return {n: min(weight / whole, 1.0) for n, weight in met.items()}
+
+
+class _Look:
+    """Looks at the texts of one tool after the other."""
+
+    def __init__(self, query: Query) -> None:
+        self._kinds = query.kinds
+        weighty = sorted(query.words.items(), key=lambda each: -each[1])
+        self._words = [(f" {word} ", weight) for word, weight in weighty[:WORDS]]
+        self._runs = [
+            (weight / len(word), weight / len(word) * 1.5, sorted(grams(word)))
+            for word, weight in weighty[:SHAPES]
+            if len(word) > 2
+        ]
+        words = list(query.words)[:WORDS]
+        self._pairs = [f" {a} {b} " for a, b in zip(words, words[1:], strict=False)]
+
+    def at(self, row: Row, stems: float, met: float) -> _Seen:
+        text = row.name + row.description
+        has_schema = row.kinds & SCHEMA
+        words, name = self._whole(row, text, saturation(has_schema=bool(has_schema)))
+        shape = 0.0
+        for weight, least, runs in self._runs:
+            found = 0.0
+            for run in runs:
+                if run in text:
+                    found += weight
+            # One run of three characters in common is chance.
+            if found > least:
+                shape += found
+        shape /= 1 - GRAM_SLOPE + GRAM_SLOPE * text.count(" ") / GRAM_USUAL
+        pairs = 0
+        for pair in self._pairs:
+            if pair in text:
+                pairs += 1
+        given = self._kinds & row.kinds
+        values = DATES_GIVEN * (given & 1) + PLACES_GIVEN * (given >> 1 & 1)
+        # Where there are parameters, they repeat what the name says.
+        return _Seen(
+            row,
+            stems,
+            words,
+            shape,
+            0.0 if has_schema else name,
+            met,
+            PAIRS * min(pairs, 4),
+            values,
+        )
+
+    def _whole(self, row: Row, text: str, k: float) -> tuple[float, float]:
+        words = name = 0.0
+        everything = f"{text}{row.schema}{row.examples}"
+        of_name, of_description = _share("name", row.name), _share("description", row.description)
+        of_schema, of_examples = _share("values", row.schema), _share("examples", row.examples)
+        for whole, weight in self._words:
+            if whole in everything:
+                in_name = whole in row.name
+                held = (
+                    of_name * in_name
+                    + of_description * (whole in row.description)
+                    + of_schema * (whole in row.schema)
+                    + of_examples * (whole in row.examples)
+                )
+                words += weight * held * (k + 1) / (held + k)
+                name += weight * in_name
+        return words, name
+
+
+def _share(name: str, text: str) -> float:
+    """Return what one word of a field counts, by the field's length."""
+    weight, usual, slope = FIELDS[name] if name != "values" else _SCHEMA
+    return weight / (1 - slope + slope * (text.count(" ") - 1) / usual)
+
+
+_SCHEMA = Field(0.5, 40.0, 0.3)
+
+
+def confidence_of(query: Query, seen: _Seen) -> float:
+    """Return how likely a tool of these scores answers the query at all, 0 to 1.
+
+    A logistic model of three shares of the query's weight: what the tool meets at all, how much
+    it says of it, and whole words. It takes it for as likely as not that some tool fits.
+    """
+    asked = query.asked or 1.0
+    met, strength, words = CONFIDENCE
+    sure = met * seen.met + strength * seen.stems / asked + words * seen.words / asked
+    return 1 / (1 + exp(-(sure - UNSURE)))
