@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from _discovery_peers import bm25s_ranker, fastmcp_ranker, fts5_ranker
 from catalogue import queries as made_queries
 from catalogue import tools as made_tools
-from _discovery_peers import bm25s_ranker, fastmcp_ranker, fts5_ranker
 from pairs import report
 
 import holon_core as holon

@@ -239,7 +239,7 @@ class Index:
         marks = ",".join("?" * len(wanted))
         rows = self._db.execute(
             f"select stem, n from (select number, count(*) as n from grams where gram in ({marks})"  # noqa: S608
-            " group by number order by n desc, number limit 40) join stems using(number)",
+            " group by number order by n desc, number limit 16) join stems using(number)",
             sorted(wanted),
         )
         near = [

@@ -11,8 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from heapq import nlargest
+from itertools import pairwise
 from math import exp, log
-from operator import itemgetter
 from typing import NamedTuple
 
 from attrs import frozen
@@ -21,6 +21,7 @@ from holon_core.catalogue.common_words import share_of_stem, share_of_word
 from holon_core.catalogue.search_index import Index, Postings, grams
 from holon_core.catalogue.search_rows import (
     FIELDS,
+    MAX_WORDS,
     SCHEMA,
     STEPS,
     Field,
@@ -86,7 +87,7 @@ class Ranking:
     """What a query found: the best by everything, then all others by their stems alone."""
 
     best: Sequence[Hit] = ()
-    rest: Sequence[tuple[float, int, int]] = ()
+    rest: Sequence[dict[int, float]] = ()
     total: int = 0
 
 
@@ -156,40 +157,56 @@ def rank(parts: Sequence[Part], text: str, *, lanes: Sequence[str] = ()) -> Rank
     """
     query = read(parts, text)
     among = [part.tools.of_lanes(lanes) if lanes else None for part in parts]
-    scored: list[tuple[float, int, int]] = []
-    for at, part in enumerate(parts):
-        found = _touched(query, at)
-        gone = part.tools.gone
-        allowed = among[at]
-        if gone or allowed is not None:
-            found = {
-                n: score
-                for n, score in found.items()
-                if n not in gone and (allowed is None or n in allowed)
-            }
-        named = [n for n in part.tools.named(text[:300].strip()) if allowed is None or n in allowed]
-        for n in named:
-            found.setdefault(n, 0.0)
-        scored += [(score, at, n) for n, score in found.items()]
-    total = len(scored)
-    if total > BEST:
-        top = nlargest(LATE if _late(query) else BEST, scored, key=itemgetter(0))
-        if _late(query):
-            top = nlargest(BEST, _with_late(query, top), key=itemgetter(0))
-    else:
-        top = _with_late(query, scored)
+    touched = [
+        _allowed(part.tools, _touched(query, at), among[at], text) for at, part in enumerate(parts)
+    ]
+    total = sum(map(len, touched))
+    late = _late(query)
+    top = _best(touched, LATE if late else BEST)
+    if late:
+        top = sorted(_with_late(query, top), key=_by_score)[:BEST]
     best = _weighed(parts, query, top, text)
-    return Ranking(best=best, rest=scored if total > BEST else (), total=total)
+    return Ranking(best=best, rest=touched if total > BEST else (), total=total)
+
+
+def _allowed(
+    index: Index, found: dict[int, float], among: set[int] | None, text: str
+) -> dict[int, float]:
+    """Add what is named exactly; leave out what went and what is of other lanes."""
+    for n in index.named(text[:300].strip()):
+        found.setdefault(n, 0.0)
+    gone = index.gone
+    if among is not None:
+        return {n: score for n, score in found.items() if n in among}
+    if gone:
+        return {n: score for n, score in found.items() if n not in gone}
+    return found
+
+
+def _best(touched: Sequence[dict[int, float]], count: int) -> list[tuple[float, int, int]]:
+    """Return the best of what was found, in a fixed order."""
+    values = [score for found in touched for score in found.values()]
+    least = nlargest(count, values)[-1] if len(values) > count else 0.0
+    over = [
+        (score, at, n)
+        for at, found in enumerate(touched)
+        for n, score in found.items()
+        if score >= least
+    ]
+    return sorted(over, key=_by_score)[:count]
+
+
+def _by_score(found: tuple[float, int, int]) -> tuple[float, int, int]:
+    return -found[0], found[1], found[2]
 
 
 def beyond(parts: Sequence[Part], ranking: Ranking) -> list[Hit]:
     """Return all tools beyond the best, by their stems alone; none scores above those."""
     known = {hit.id for hit in ranking.best}
     low = ranking.best[-1] if ranking.best else Hit(0.0, "")
-    most = max((score for score, _, _ in ranking.rest), default=0.0) or 1.0
+    most = max((max(found.values(), default=0.0) for found in ranking.rest), default=0.0) or 1.0
     hits: list[Hit] = []
-    for at, part in enumerate(parts):
-        mine = {n: score for score, of, n in ranking.rest if of == at}
+    for part, mine in zip(parts, ranking.rest, strict=False):
         hits += [
             Hit(round(low.score * mine[n] / most, 4), each, low.confidence)
             for n, each in part.tools.ids(list(mine)).items()
@@ -206,10 +223,10 @@ def _touched(query: Query, at: int) -> dict[int, float]:
         if touched and touched + term.held > MAX_TOUCHED:
             break
         touched += term.held
-        step = term.weight / STEPS
+        worth = [term.weight / STEPS * impact for impact in range(256)]
         tools, impacts = term.postings[at]
         for n, impact in zip(tools, impacts, strict=True):
-            found[n] = get(n, 0.0) + step * impact
+            found[n] = get(n, 0.0) + worth[impact]
     return found
 
 
@@ -343,7 +360,7 @@ class _Look:
             if len(word) > 2
         ]
         words = list(query.words)[:WORDS]
-        self._pairs = [f" {a} {b} " for a, b in zip(words, words[1:], strict=False)]
+        self._pairs = [f" {a} {b} " for a, b in pairwise(words)]
 
     def at(self, row: Row, stems: float, met: float) -> _Seen:
         text = row.name + row.description
@@ -380,8 +397,10 @@ class _Look:
     def _whole(self, row: Row, text: str, k: float) -> tuple[float, float]:
         words = name = 0.0
         everything = f"{text}{row.schema}{row.examples}"
-        of_name, of_description = _share("name", row.name), _share("description", row.description)
-        of_schema, of_examples = _share("values", row.schema), _share("examples", row.examples)
+        of_name = _OF_NAME[row.name.count(" ")]
+        of_description = _OF_DESCRIPTION[row.description.count(" ")]
+        of_schema = _OF_SCHEMA[row.schema.count(" ")]
+        of_examples = _OF_EXAMPLES[row.examples.count(" ")]
         for whole, weight in self._words:
             if whole in everything:
                 in_name = whole in row.name
@@ -396,13 +415,20 @@ class _Look:
         return words, name
 
 
-def _share(name: str, text: str) -> float:
-    """Return what one word of a field counts, by the field's length."""
-    weight, usual, slope = FIELDS[name] if name != "values" else _SCHEMA
-    return weight / (1 - slope + slope * (text.count(" ") - 1) / usual)
+def _shares(field: Field) -> tuple[float, ...]:
+    """Return what one word of a field counts, by the number of its blanks."""
+    weight, usual, slope = field
+    return tuple(
+        weight / (1 - slope + slope * max(blanks - 1, 0) / usual) for blanks in range(MAX_BLANKS)
+    )
 
 
-_SCHEMA = Field(0.5, 40.0, 0.3)
+MAX_BLANKS = 4 * MAX_WORDS
+_OF_NAME = _shares(FIELDS["name"])
+_OF_DESCRIPTION = _shares(FIELDS["description"])
+_OF_EXAMPLES = _shares(FIELDS["examples"])
+# Parameters, their texts and their values in one.
+_OF_SCHEMA = _shares(Field(0.5, 40.0, 0.3))
 
 
 def confidence_of(query: Query, seen: _Seen) -> float:
