@@ -152,6 +152,20 @@ def hook_list() -> str:
     return "\n".join(["| hook | what it does |\n| --- | --- |", *rows])
 
 
+def checks() -> str:
+    """The checks of the conformance suite, each with the lanes that prove it."""
+    sys.path.append(str(ROOT / "tests" / "support"))
+    broken = importlib.import_module("broken_lanes").BROKEN
+    suite = importlib.import_module("holon_core.testing").CHECKS
+
+    def proof(name: str) -> str:
+        return "; ".join((make.__doc__ or "").rstrip(".") for make in broken[name])
+
+    rows = [f"| `{c.name}` | {c.about.rstrip('.')} | {proof(c.name)} |" for c in suite]
+    head = "| check | rule | broken lanes on which it fails |\n| --- | --- | --- |"
+    return "\n".join([head, *rows])
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "public names": public_api,
     "returned": lambda: _listed(RETURNED),
@@ -161,6 +175,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "findings": findings,
     "settings": settings,
     "hooks": hook_list,
+    "checks": checks,
 }
 
 
@@ -180,12 +195,58 @@ def pages() -> list[Path]:
     return sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)
 
 
+TOCTREE = re.compile(r"```\{toctree\}\n:caption: ([^\n]+)\n(?::[^\n]+\n)*\n(.*?)```", re.DOTALL)
+FENCE = re.compile(r"^(`{3,}|:{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+SHOWN_CHARS = 240
+INTRODUCTION = """# Holon
+
+> One governed door for what AI agents, workflows and people may do: a Python library
+> (`import holon_core`) with a catalogue of tools, discovery with reasons, strict arguments, policy,
+> approvals bound to exact payloads, bounded execution, checked output, and chained evidence.
+
+The manual, page by page. Every Python example in it runs as a test.
+"""
+
+
+def about(path: Path) -> tuple[str, str]:
+    """Return the title of a page and its first paragraph, cut at the end of a sentence."""
+    title, first = path.stem, ""
+    for part in FENCE.sub("", path.read_text(encoding="utf-8")).split("\n\n"):
+        if part.startswith("# "):
+            title = part.removeprefix("# ").strip()
+        elif part[:1] not in ("", "<", "`", "|", "#", ":", "-"):
+            first = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(part.split()))
+            break
+    if len(first) <= SHOWN_CHARS and first.endswith("."):
+        return title, first
+    whole = first[:SHOWN_CHARS].rpartition(". ")[0]
+    return title, f"{whole}." if whole else first.rstrip(":")
+
+
+def llms() -> str:
+    """Write the overview of the manual for models, from its index and its pages."""
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    parts = [INTRODUCTION]
+    for caption, names in TOCTREE.findall(index):
+        parts.append(f"## {caption}\n")
+        for name in names.split():
+            path = DOCS / f"{name}.md"
+            below = sorted(path.parent.glob("holon_*.md")) if path.stem == "index" else []
+            for each in (path, *below):
+                title, first = about(each)
+                more = f": {first}" if first else ""
+                parts.append(f"- [{title}]({each.relative_to(DOCS).as_posix()}){more}")
+        parts.append("")
+    return "\n".join(parts)
+
+
 def wanted() -> dict[Path, str]:
     """Return what every page should hold."""
     from holon_core.operations import reference
 
     found = {path: renewed(path.read_text(encoding="utf-8")) for path in pages()}
     found[ROOT / reference.PAGE] = reference.page()
+    found[DOCS / "llms.txt"] = llms()
     return found
 
 

@@ -78,6 +78,25 @@ def test_every_public_name_has_its_section() -> None:
     assert holon_core.__all__ == sorted(holon_core.__all__)
 
 
+def test_every_page_is_in_the_overview_for_models() -> None:
+    """A page that the index leads to is named in `llms.txt`, with a link that leads there."""
+    text = (ROOT / "docs/llms.txt").read_text(encoding="utf-8")
+    linked = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", text, re.MULTILINE)
+
+    assert sorted(linked) == sorted(
+        path.relative_to(docs.DOCS).as_posix()
+        for path in PAGES
+        if path.name != "index.md" or path.parent != docs.DOCS
+    )
+
+
+def test_the_overview_for_models_follows_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made of titles and first paragraphs, so a changed page makes it outdated."""
+    monkeypatch.setattr(docs, "about", lambda path: ("Another title", ""))
+
+    assert docs.DOCS / "llms.txt" in docs.outdated()
+
+
 def test_every_failure_and_every_kind_is_in_the_table() -> None:
     """Nobody meets a code that the manual does not explain."""
     page = (ROOT / "docs/failures.md").read_text(encoding="utf-8")

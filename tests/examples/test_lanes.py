@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import distributions
 from support import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -24,6 +25,17 @@ EXAMPLE = ROOT / "examples" / "holon-sql-files"
 TOOLS = ("pytest", "mypy", "ruff")
 
 
+def needed(name: str) -> list[distributions.Distribution]:
+    """Return the distributions of this repository that one of them needs, itself included."""
+    rows = {row.name: row for row in distributions.read_table().rows}
+    found, waiting = {}, [name]
+    while waiting:
+        row = rows[waiting.pop()]
+        found[row.name] = row
+        waiting += [each for each in row.dependencies if each in rows and each not in found]
+    return list(found.values())
+
+
 class Clean:
     """A fresh environment that holds the wheels of core and command, and the tools of an author."""
 
@@ -31,8 +43,8 @@ class Clean:
         self.folder = folder
         self.wheels = folder / "wheels"
         self.bin = folder / "env" / "bin"
-        for name in ("holon_core", "holon_builtin_workspace", "holon_cli"):
-            self.build(ROOT / name)
+        for row in needed("holon-cli"):
+            self.build(ROOT / row.folder)
         venv.create(folder / "env", with_pip=True)
         self.install("holon-core[testing]", "holon-cli", *TOOLS)
 
