@@ -2,11 +2,201 @@
 
 from __future__ import annotations
 
-from holon_core import Operation
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holon_core import (
+    Authority,
+    Effect,
+    Finding,
+    FrozenToolRecord,
+    Operation,
+    Refused,
+    failure,
+)
+from holon_core.frozen.content import Proposal, bodies, closed, define, read_proposal
+from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.frozen_rows import CALLS, ID, visible
+from holon_core.operations.schemas import AFTER_ID, LIMIT, WORKSPACE, params
+from holon_core.records.words import LaneKind
+from holon_script_tools.content import problems
+
+if TYPE_CHECKING:
+    from holon_core.operations.door import Door, Params
 
 NOUN = "script-artifact"
+KIND = LaneKind.SCRIPT_ARTIFACT.value
+RECORD = schema_of(FrozenToolRecord)
+READS = frozenset({Effect.HOST_STATE_READ})
+SCRIPT = {
+    "type": "object",
+    "description": (
+        "Name, purpose, input_schema, output_schema, command, files, effects, fixtures; also "
+        "approval, secret_slots, fallback, timeout_s, max_output_bytes, deterministic."
+    ),
+}
+_POLICY = ("effects", "approval", "timeout_s", "max_output_bytes")
+
+
+def proposal_of(script: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a script as a proposal of a frozen tool.
+
+    Args:
+        script: With its command and effects at the top, as people write one.
+    """
+    made = {name: value for name, value in script.items() if name not in (*_POLICY, "command")}
+    files = made.get("files")
+    if isinstance(files, dict):
+        made["files"] = [{"path": path, "text": text} for path, text in files.items()]
+    policy = {name: script[name] for name in _POLICY if name in script}
+    content = {"command": script["command"]} if "command" in script else {}
+    return {
+        "fallback": {"kind": "none"},
+        **made,
+        "kind": KIND,
+        "policy": policy,
+        "content": content,
+    }
+
+
+def validate(door: Door, given: Params) -> Any:
+    """Judge a script from reading it; nothing of it runs, nothing is stored."""
+    proposal = read_proposal(proposal_of(given["script"]))
+    missing = [
+        Finding(code="record_invalid", message="is missing", path=f"/{name}")
+        for name in ("input_schema", "output_schema")
+        if getattr(proposal, name) is None
+    ]
+    findings = missing or _judged(proposal)
+    if not proposal.fixtures:
+        text = "at least one fixture is needed before it can be validated"
+        findings.append(Finding(code="fixture_invalid", message=text, path="/fixtures"))
+    return {
+        "usable": not any(each.severity == "error" for each in findings),
+        "findings": to_json(findings),
+    }
+
+
+def _judged(proposal: Proposal) -> list[Finding]:
+    definition = define(
+        proposal,
+        input_schema=proposal.input_schema,
+        output_schema=proposal.output_schema,
+        derived=(),
+    )
+    definition, found = closed(definition)
+    return [*found, *problems(definition, bodies(proposal))]
+
+
+def create(door: Door, given: Params) -> Any:
+    """Propose a script as a frozen tool."""
+    return to_json(
+        door.runtime.tools.frozen.create(
+            proposal_of(given["script"]),
+            caller=door.caller,
+            calls=given.get("calls", ()),
+            sees_all=door.may(Authority.OPERATOR),
+        )
+    )
+
+
+def test(door: Door, given: Params) -> Any:
+    """Run the fixtures of a script; its state stays as it is."""
+    record = _script(door, given["id"])
+    run = door.runtime.tools.frozen.try_fixtures(record.id, caller=door.caller)
+    return to_json(run)
+
+
+def read(door: Door, given: Params) -> Any:
+    """Answer a script with the texts of its files."""
+    record = _script(door, given["id"])
+    frozen = door.runtime.tools.frozen
+    files = [
+        {"path": each.path, "text": frozen.file(each.sha256).decode()}
+        for each in record.definition.files
+    ]
+    return {"proposal": to_json(record), "files": files}
+
+
+def list_scripts(door: Door, given: Params) -> Any:
+    """Answer a page of scripts."""
+    limit = given.get("limit", 50)
+    found = door.runtime.tools.frozen.list(
+        workspace=door.workspace_of(given), kind=KIND, after=given.get("after", ""), limit=limit
+    )
+    last = found[-1].id if len(found) == limit else None
+    return {"proposals": to_json(found), "next_after": last}
+
+
+def _script(door: Door, record_id: str) -> FrozenToolRecord:
+    record = visible(door, record_id)
+    if record.definition.kind != KIND:
+        raise Refused(failure("unknown_proposal", f"{record_id:.200} is no script artifact"))
+    return record
 
 
 def rows() -> list[Operation]:
     """Return the rows of this lane."""
-    return []
+    from holon_core.records.frozen import ValidationRun
+
+    writes = frozenset({Effect.HOST_STATE_WRITE})
+    file = answer(path={"type": "string"}, text={"type": "string"})
+    return [
+        Operation(
+            noun=NOUN,
+            verb="validate",
+            request=params(("script",), script=SCRIPT),
+            response=answer(usable={"type": "boolean"}, findings=listed(schema_of(Finding))),
+            authority=Authority.CALLER,
+            effects=frozenset({Effect.NONE}),
+            handler=validate,
+            doc="Judge a script from reading it: nothing of it runs, nothing is stored.",
+        ),
+        Operation(
+            noun=NOUN,
+            verb="create-frozen-tool-proposal",
+            request=params(("script",), script=SCRIPT, calls=CALLS),
+            response=RECORD,
+            authority=Authority.CALLER,
+            effects=writes,
+            handler=create,
+            doc="Propose a script as a frozen tool, or as the next version of one.",
+        ),
+        Operation(
+            noun=NOUN,
+            verb="test",
+            request=params(("id",), id=ID),
+            response=schema_of(ValidationRun),
+            authority=Authority.OPERATOR,
+            effects=writes | {Effect.PROCESS},
+            handler=test,
+            positional=("id",),
+            doc=(
+                "Run the fixtures of a script, each in a fresh folder and recorded as a call; its "
+                "state stays as it is."
+            ),
+        ),
+        Operation(
+            noun=NOUN,
+            verb="read",
+            request=params(("id",), id=ID),
+            response=answer(proposal=RECORD, files=listed(file)),
+            authority=Authority.CALLER,
+            effects=READS,
+            handler=read,
+            positional=("id",),
+            doc="Read a script with the texts of its files.",
+        ),
+        Operation(
+            noun=NOUN,
+            verb="list",
+            request=params(workspace=WORKSPACE, after=AFTER_ID, limit=LIMIT),
+            response=page("proposals", RECORD),
+            authority=Authority.CALLER,
+            effects=READS,
+            handler=list_scripts,
+            listing="proposals",
+            columns=("id", "state", "version", "digest", "proposed_by"),
+            doc="List the script artifacts of a workspace by id.",
+        ),
+    ]

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from holon_core.errors import Refused
 from holon_core.frozen.difference import difference
+from holon_core.frozen.from_output import evidence_of, proposal_from, taken
 from holon_core.frozen.gates import findings_of
 from holon_core.frozen.lifecycle import find
 from holon_core.frozen.moving import MOVE_TOOL, Mover
@@ -15,11 +16,11 @@ from holon_core.frozen.proposing import Proposing
 from holon_core.frozen.proving import Proving
 from holon_core.names import MAX_TOOL_ID, page, required_text
 from holon_core.records.failure import failure
-from holon_core.records.frozen import FrozenState, FrozenToolRecord
+from holon_core.records.frozen import FrozenState, FrozenToolRecord, ValidationRun
 from holon_core.records.listing import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from holon_core.frozen.kinds import Kinds
     from holon_core.frozen.store import FrozenStore
@@ -92,6 +93,38 @@ class FrozenTools:
             proposal, caller=caller, calls=calls, sees_all=sees_all, origin=origin
         )
 
+    def create_from_output(
+        self,
+        output_id: str,
+        *,
+        session: Session,
+        secret_refs: Mapping[str, str] | None = None,
+        calls: Sequence[str] = (),
+        sees_all: bool = False,
+    ) -> FrozenToolRecord:
+        """Propose the tool of an accepted script artifact proposal or frozen-tool proposal.
+
+        Args:
+            output_id: As its acceptance gave it, in the session's workspace.
+            session: Who proposes it.
+            secret_refs: The reference of each secret that the output names.
+            calls: Further calls that it comes from.
+            sees_all: The caller may name calls of others.
+
+        Raises:
+            Rejected: With every finding.
+            Refused: As for ``create``; ``unknown_output``; ``secret_unresolved``.
+        """
+        result = taken(self._guard, session, output_id)
+        return self._proposing.create(
+            proposal_from(result, secret_refs or {}),
+            caller=session.caller,
+            calls=calls,
+            sees_all=sees_all,
+            origin=("structured_output", result.digest or ""),
+            evidence=evidence_of(result),
+        )
+
     def update(
         self,
         record_id: str,
@@ -138,13 +171,16 @@ class FrozenTools:
         *,
         workspace: str | None = None,
         state: FrozenState | None = None,
+        kind: str | None = None,
         after: str = "",
         limit: int = 50,
     ) -> tuple[FrozenToolRecord, ...]:
-        """Return tools by id, versions in their order; of one workspace and state where named."""
+        """Return tools by id, versions in their order; of one workspace, state and kind."""
         page(after, limit)
         return Listing(
-            self._records.page(workspace=workspace, state=state, after=after, limit=limit)
+            self._records.page(
+                workspace=workspace, state=state, kind=kind, after=after, limit=limit
+            )
         )
 
     def findings(self, record_id: str) -> tuple[Finding, ...]:
@@ -178,6 +214,15 @@ class FrozenTools:
                 ``dependency_missing``, ``conflict``.
         """
         return self._proving.validate(record_id, caller=caller)
+
+    def try_fixtures(self, record_id: str, *, caller: CallerContext) -> ValidationRun:
+        """Run all fixtures and say what came of them; neither state nor proof changes.
+
+        Raises:
+            Rejected: With every finding of the definition.
+            Refused: As for ``validate``.
+        """
+        return self._proving.try_fixtures(record_id, caller=caller)
 
     def promote(self, record_id: str, *, session: Session, reason: str = "") -> Promotion:
         """Move a tool to its next state: Candidate, Frozen or Active.

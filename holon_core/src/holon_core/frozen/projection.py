@@ -33,7 +33,10 @@ def descriptor_of(record: FrozenToolRecord) -> RuntimeToolDescriptor:
     """Return the descriptor of a record in its state, carrying its digest."""
     definition = record.definition
     policy = definition.policy
-    approval = ApprovalRequirement.REQUIRED if record.state in TRIAL_STATES else policy.approval
+    # A block changes nothing of the definition, so that it is told as what it is.
+    blocked = record.state is FrozenState.BLOCKED and record.moves
+    state = record.moves[-1].source if blocked else record.state
+    approval = ApprovalRequirement.REQUIRED if state in TRIAL_STATES else policy.approval
     tool = RuntimeToolDescriptor(
         id=record.id,
         lane=definition.kind,

@@ -61,11 +61,15 @@ class Proposing:
         calls: Sequence[str],
         sees_all: bool,
         origin: tuple[str, str] | None,
+        evidence: Sequence[tuple[str, int]] = (),
     ) -> FrozenToolRecord:
         """Make a proposal; see ``FrozenTools.create``."""
         workspace = self._workspace(caller)
         proposal = read_proposal(given)
         samples, provenance = self._runs(calls, workspace, caller, sees_all=sees_all)
+        provenance += tuple(
+            ProvenanceRef(kind="evidence", chain=chain, seq=seq) for chain, seq in evidence
+        )
         definition = self._defined(proposal, samples)
         self._keep(proposal)
         now = int(self._guard.clock.now())

@@ -86,6 +86,16 @@ class Proving:
             return self._block(record, run, caller)
         return self._keep(record, run)
 
+    def try_fixtures(self, record_id: str, *, caller: CallerContext) -> ValidationRun:
+        """Run fixtures and keep nothing but their evidence; see ``FrozenTools.try_fixtures``."""
+        record = self._records.read(record_id)
+        self._refuse_unsound(record)
+        if not record.definition.fixtures:
+            raise Refused(failure("fixtures_missing"))
+        for problem in self._kinds.unready(record):
+            raise Refused(problem)
+        return run_fixtures(self._guard, self._kinds, record, caller)
+
     def build(
         self, record_id: str, *, caller: CallerContext
     ) -> tuple[FrozenToolRecord, ToolResult]:

@@ -63,13 +63,14 @@ class FrozenStore:
         *,
         workspace: str | None,
         state: FrozenState | None = None,
+        kind: str | None = None,
         after: str = "",
         limit: int = 50,
     ) -> tuple[FrozenToolRecord, ...]:
         """Return records by id; of one workspace where one is named."""
         found: list[FrozenToolRecord] = []
         for record in self._each(workspace, after):
-            if state in (None, record.state):
+            if state in (None, record.state) and kind in (None, record.definition.kind):
                 found.append(record)
             if len(found) == limit:
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import Refused
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
@@ -25,6 +25,9 @@ from holon_core.records.frozen import FrozenState, FrozenToolRecord
 from holon_core.records.operation import Operation
 from holon_core.records.words import Authority, Effect
 
+if TYPE_CHECKING:
+    from holon_core.frozen.facet import Promotion
+
 NOUN = "frozen-tool-proposal"
 RECORD = schema_of(FrozenToolRecord)
 ID = text("Id of the tool, frozen.<workspace>/<name>~<version>.", limit=MAX_TOOL_ID)
@@ -40,6 +43,12 @@ CALLS = {
     "items": text("Id of a call."),
     "maxItems": 100,
     "description": "Completed calls of this workspace that it comes from.",
+}
+OUTPUT = text("Id of an accepted proposal of an agent, in place of one's own.")
+SECRET_REFS = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 400},
+    "description": "The reference of each secret that the output names.",
 }
 REVISION = whole("The revision that the change is based on.", least=1)
 _STATES = [state.value for state in FrozenState]
@@ -61,15 +70,22 @@ def visible(door: Door, record_id: str) -> FrozenToolRecord:
 
 
 def create(door: Door, given: Params) -> Any:
-    """Propose a tool."""
-    return to_json(
-        door.runtime.tools.frozen.create(
-            given["proposal"],
-            caller=door.caller,
-            calls=given.get("calls", ()),
-            sees_all=door.may(Authority.OPERATOR),
+    """Propose a tool, of one's own words or of an accepted answer of an agent."""
+    frozen, sees_all = door.runtime.tools.frozen, door.may(Authority.OPERATOR)
+    calls = given.get("calls", ())
+    if ("proposal" in given) is ("output_id" in given):
+        raise Refused(failure("arguments_invalid", "give a proposal or an output_id", path=""))
+    if "proposal" in given:
+        made = frozen.create(given["proposal"], caller=door.caller, calls=calls, sees_all=sees_all)
+    else:
+        made = frozen.create_from_output(
+            given["output_id"],
+            session=door.session,
+            secret_refs=given.get("secret_refs"),
+            calls=calls,
+            sees_all=sees_all,
         )
-    )
+    return to_json(made)
 
 
 def update(door: Door, given: Params) -> Any:
@@ -131,19 +147,24 @@ def validate(door: Door, given: Params) -> Any:
 def promote(door: Door, given: Params) -> Any:
     """Move a tool to its next state."""
     record = _own(door, given["id"])
-    return to_json(
-        door.runtime.tools.frozen.promote(
-            record.id, session=door.session, reason=given.get("reason", "")
-        )
+    made = door.runtime.tools.frozen.promote(
+        record.id, session=door.session, reason=given.get("reason", "")
     )
+    return _promoted(made)
 
 
 def unblock(door: Door, given: Params) -> Any:
     """Validate a blocked tool anew and ask for its approval."""
     record = _own(door, given["id"])
-    return to_json(
-        door.runtime.tools.frozen.unblock(record.id, session=door.session, reason=given["reason"])
+    made = door.runtime.tools.frozen.unblock(
+        record.id, session=door.session, reason=given["reason"]
     )
+    return _promoted(made)
+
+
+def _promoted(made: Promotion) -> Any:
+    result = None if made.result is None else to_json(made.result)
+    return {"proposal": to_json(made.proposal), "result": result}
 
 
 def _own(door: Door, record_id: str) -> FrozenToolRecord:
@@ -202,15 +223,15 @@ ROWS = (
     Operation(
         noun=NOUN,
         verb="create",
-        request=params(("proposal",), proposal=PROPOSAL, calls=CALLS),
+        request=params(proposal=PROPOSAL, output_id=OUTPUT, secret_refs=SECRET_REFS, calls=CALLS),
         response=RECORD,
         authority=Authority.CALLER,
         effects=WRITES,
         handler=create,
         doc=(
-            "Propose a tool, or the next version of one. Schemas that are left out are derived "
-            "from the calls named and marked so; fixtures are seeded from them where there are "
-            "none."
+            "Propose a tool, or the next version of one, by a proposal of one's own or an "
+            "accepted output of an agent. Schemas that are left out are derived from the calls "
+            "named and marked so; fixtures are seeded from them where there are none."
         ),
     ),
     Operation(

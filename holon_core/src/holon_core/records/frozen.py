@@ -151,8 +151,9 @@ class FrozenToolDefinition:
 class ProvenanceRef:
     """Where a frozen tool comes from: a record of evidence that exists in the store.
 
-    ``kind`` is ``call`` (a guarded call that completed), ``structured_output`` (an accepted
-    output) or ``crystallized`` (an imported portable definition, by its digest in ``digest``).
+    ``kind`` is ``call`` (a guarded call that completed), ``evidence`` (a record that an accepted
+    output names), ``structured_output`` (that output) or ``crystallized`` (an imported portable
+    definition); the last two by their digest in ``digest``.
     """
 
     kind: str
@@ -242,9 +243,9 @@ class FrozenToolRecord:
     def executor_ref(self) -> str:
         """What runs: the digest of the definition and, where there is one, of the artifact."""
         built = "" if self.artifact is None else f"+{self.artifact.sha256}"
-        # What was approved before a block covers nothing after it.
-        blocks = sum(move.target is FrozenState.BLOCKED for move in self.moves)
-        return f"{self.definition.kind}:{self.digest}{built}" + (f"#{blocks}" if blocks else "")
+        # What was approved before a block covers nothing after it was lifted.
+        lifted = sum(move.source is FrozenState.BLOCKED for move in self.moves)
+        return f"{self.definition.kind}:{self.digest}{built}" + (f"#{lifted}" if lifted else "")
 
     @property
     def proven(self) -> bool:
