@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import ssl
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 5
+_GONE = re.compile("disconnected|peer closed|Connection closed")
 # Worth another try, where doing it twice is doing it once.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 FIRST_WAIT_S = 0.2
@@ -129,7 +131,11 @@ def _tried(
         return None, CallFailed("content_encoding", str(problem))
     except (httpcore.TimeoutException, httpcore.NetworkError, OSError) as error:
         return None, _broken(error, budget, sent=sent[0])
-    except (httpcore.ProtocolError, httpx.InvalidURL, ValueError):
+    except httpcore.RemoteProtocolError as error:
+        # The one kind of error for a server that goes away and one that speaks no HTTP.
+        gone = _GONE.search(str(error)) is not None
+        return None, CallFailed("connection_failed" if gone else "http_protocol")
+    except (httpcore.ProtocolError, ValueError):
         return None, CallFailed("http_protocol")
 
 

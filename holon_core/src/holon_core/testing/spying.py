@@ -95,10 +95,10 @@ def spied(runtime: Runtime, tool_id: str) -> Iterator[Spy]:
     entry = runtime._guard.catalogue.get(tool_id)
     if entry is None or entry.executor is None:
         raise LookupError(f"nothing runs {tool_id}")
-    inner = entry.executor
+    inner, shows = entry.executor, entry.preview
     spy = (AsyncSpy if iscoroutinefunction(inner.execute) else Spy)(inner)
-    entry.executor = spy
+    entry.executor, entry.preview = spy, spy.preview
     try:
         yield spy
     finally:
-        entry.executor = inner
+        entry.executor, entry.preview = inner, shows
