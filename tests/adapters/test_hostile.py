@@ -353,7 +353,12 @@ def test_a_host_without_an_address_is_a_failure(ask, monkeypatch) -> None:
 
 def test_a_resolver_that_hangs_ends_with_the_call(ask, monkeypatch) -> None:
     """The system's resolver has no time limit of its own."""
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(2) or [])
+
+    def hang(*_: Any, **__: Any) -> list[Any]:
+        time.sleep(2)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
     began = time.monotonic()
 
     result = ask("fine", server="https://slow.example.test")

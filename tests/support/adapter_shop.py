@@ -89,7 +89,7 @@ def _items(made: FastAPI) -> None:
 def _other(made: FastAPI) -> None:
     @made.post("/orders", operation_id="place-order")
     def place_order(
-        item_id: Annotated[int, Form(ge=1)], note: Annotated[str, Form(max_length=30)]
+        item_id: Annotated[int, Form(ge=1)], note: Annotated[str, Form(min_length=1, max_length=30)]
     ) -> Seen:
         return Seen(body={"item_id": item_id, "note": note})
 
