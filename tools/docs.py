@@ -48,6 +48,8 @@ RETURNED = {
     "guard.services": ["Progress"],
     "agents.facet": ["Agents", "Outputs"],
     "structured_output.judging": ["Judgement"],
+    "agents.showing": ["ToolList"],
+    "records.dialect": ["ProjectedTool", "Rewrite"],
 }
 OFFERED = {
     "plugins.host": ["PluginHost"],

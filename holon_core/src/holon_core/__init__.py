@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holon_core.agents.answering import ToolMessage
     from holon_core.errors import (
         CallFailed,
         HolonError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.markers import hookimpl, hookspec
     from holon_core.process import ProcessOutcome, resolve_program
     from holon_core.records.caller import CallerContext
+    from holon_core.records.dialect import FunctionDialect, SchemaRules
     from holon_core.records.evidence import EvidenceHead, EvidenceRecord
     from holon_core.records.failure import StructuredFailure, failure
     from holon_core.records.finding import Finding
@@ -109,6 +111,7 @@ _HOMES = {
     "FrozenToolDefinition": "records.frozen",
     "FrozenToolKind": "records.frozen_kind",
     "FrozenToolRecord": "records.frozen",
+    "FunctionDialect": "records.dialect",
     "GateCall": "records.lane",
     "HolonError": "errors",
     "ImportedCapability": "records.skill",
@@ -133,6 +136,7 @@ _HOMES = {
     "ProcessOutcome": "process",
     "Refused": "errors",
     "Rejected": "errors",
+    "SchemaRules": "records.dialect",
     "Runtime": "runtime",
     "RuntimeNotOpen": "errors",
     "RuntimeToolDescriptor": "records.tool",
@@ -152,6 +156,7 @@ _HOMES = {
     "StoreError": "errors",
     "StructuredFailure": "records.failure",
     "StructuredFailureKind": "errors",
+    "ToolMessage": "agents.answering",
     "ToolResult": "records.result",
     "UsedAfterFork": "errors",
     "Verdict": "records.policy",
@@ -192,6 +197,7 @@ __all__ = [
     "FrozenToolDefinition",
     "FrozenToolKind",
     "FrozenToolRecord",
+    "FunctionDialect",
     "GateCall",
     "HolonError",
     "ImportedCapability",
@@ -219,6 +225,7 @@ __all__ = [
     "Runtime",
     "RuntimeNotOpen",
     "RuntimeToolDescriptor",
+    "SchemaRules",
     "SealedCall",
     "SecretProvider",
     "SecretSlot",
@@ -235,6 +242,7 @@ __all__ = [
     "StoreError",
     "StructuredFailure",
     "StructuredFailureKind",
+    "ToolMessage",
     "ToolResult",
     "UsedAfterFork",
     "Verdict",

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.lanes import Joined
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
+    from holon_core.records.dialect import FunctionDialect
     from holon_core.records.finding import Finding
     from holon_core.records.operation import Operation
     from holon_core.records.output import OutputClass
@@ -400,7 +401,7 @@ def _assemble(
         behind=behind,
         services=behind.services,
         operations=_operations(offered),
-        agents=Agents(guard),
+        agents=Agents(guard, _dialects(offered)),
         root=root,
         lock=lock,
         app=app,
@@ -460,6 +461,15 @@ def _gates(joined: Joined, skills: SkillGates) -> dict[str, tuple[Gate, ...]]:
         for kind, lane in joined.lanes.items()
     }
     return {kind: each for kind, each in gates.items() if each}
+
+
+def _dialects(offered: Offers) -> Sequence[FunctionDialect]:
+    """Join what plugins offer as dialects of function calling."""
+    if not offered.dialects:
+        return ()
+    from holon_core.plugins.output_offers import join_dialects
+
+    return join_dialects(offered)
 
 
 def _output_classes(offered: Offers) -> Sequence[OutputClass]:

@@ -219,7 +219,7 @@ class Runtime:
         # Before the folder: opening one as a workspace is kept, and nobody is nobody.
         checked_caller(caller)
         caller = evolve(caller, workspace=self._workspace(workspace))
-        return Session(self._guard, caller, lambda: self._open)
+        return Session(self._guard, caller, lambda: self._open, agents=self._parts.agents)
 
     def _workspace(self, workspace: str | os.PathLike[str] | None) -> str | None:
         if workspace is None:
@@ -315,7 +315,9 @@ class Runtime:
         from holon_core.operations.door import Door, granted
 
         self._check_open()
-        session = Session(self._guard, checked_caller(caller), lambda: self._open)
+        session = Session(
+            self._guard, checked_caller(caller), lambda: self._open, agents=self._parts.agents
+        )
         door = Door(runtime=self, session=session, authorities=granted(authorities))
         return dispatch(door, method, params)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from holon_core.errors import RuntimeNotOpen, StoreError
+from attrs import evolve
+
+from holon_core.errors import Misuse, RuntimeNotOpen, StoreError
 from holon_core.governed import OPERATION_LANE
 from holon_core.guard import call as guarded
 from holon_core.guard import rehearsal
@@ -12,17 +15,24 @@ from holon_core.guard.attempt import Attempt
 from holon_core.guard.results import record_refusal, unrecorded
 from holon_core.names import MAX_NAME, MAX_TOOL_ID, required_text
 from holon_core.records.failure import failure
+from holon_core.records.words import Surface
 from holon_core.visible import escape_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holon_core.agents.facet import Agents
+    from holon_core.agents.model_side import ModelSide
+    from holon_core.agents.showing import ToolList
     from holon_core.guard.guard import Guard
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.discovery import DiscoveryPage
     from holon_core.records.output import OutputFacts, OutputResult
     from holon_core.records.result import Explanation, ToolResult
+
+# Characters of one message for a model.
+MAX_ANSWER_CHARS = 64 * 1024
 
 
 class Session:
@@ -38,7 +48,9 @@ class Session:
         is_open: Callable[[], bool],
         *,
         begun: Callable[[Attempt], None] | None = None,
+        agents: Agents | None = None,
     ) -> None:
+        self._agents = agents
         self._guard = guard
         self._begun = begun
         self._is_open = is_open
@@ -291,6 +303,100 @@ class Session:
         if self._begun is not None:
             self._begun(attempt)
         return attempt, refused
+
+    @cached_property
+    def _model(self) -> ModelSide:
+        from holon_core.agents.model_side import ModelSide
+
+        self._check_open()
+        if self._agents is None:
+            raise Misuse("open the session with runtime.session(…) to show tools to models")
+        return ModelSide(self, self._agents.projector)
+
+    def _by_model(self) -> Session:
+        """Return the same session, calling by the surface of function calling."""
+        caller = evolve(self.caller, surface=Surface.FUNCTION_CALLING)
+        return Session(self._guard, caller, self._is_open, begun=self._begun, agents=self._agents)
+
+    def tools(
+        self,
+        dialect: str,
+        *,
+        query: str | None = None,
+        max_tokens: int | None = None,
+        max_tools: int | None = None,
+        strict: bool = True,
+        search: bool | None = None,
+    ) -> ToolList:
+        """Return the tools that this caller may show its model, in the shape of a provider.
+
+        Args:
+            dialect: ``openai-responses``, ``openai-chat``, ``anthropic``, ``gemini``, ``mcp``,
+                or one that a plugin offers.
+            query: Where a budget cuts, what fits this best by discovery stays; else by id.
+            max_tokens: Budget for all of them, in estimated tokens: characters of compact JSON
+                divided by 4.
+            max_tools: How many at most; by default what the provider takes.
+            strict: Use the provider's strict mode for every tool that it can express.
+            search: Add ``search_tools``, by which the model finds others; left out, where the
+                budget cut some off.
+
+        Returns:
+            A list to send as it is, in the order of ids; tools that the model found come last.
+            Its ``report`` says per tool what was rewritten and why.
+
+        Raises:
+            Misuse: No dialect of this name, or a number out of its bounds.
+            StoreError: The store does not answer.
+
+        Source: tooling taxonomy, "Function Calling Rules".
+        """
+        self._check_open()
+        return self._model.tools(
+            dialect,
+            query=query,
+            max_tokens=max_tokens,
+            max_tools=max_tools,
+            strict=strict,
+            search=search,
+        )
+
+    def answer(
+        self, tool_call: Any, *, dialect: str | None = None, max_chars: int = MAX_ANSWER_CHARS
+    ) -> Any:
+        """Run a provider's tool call under guard, and return its tool-result message.
+
+        Args:
+            tool_call: A call as the provider sent it, a dict or an object of its SDK; or a list
+                of them, of which each is answered on its own.
+            dialect: Of the call, where its shape does not say.
+            max_chars: Of the text of a message, 200 to 16 million; what is longer is cut and
+                says so.
+
+        Returns:
+            The message (``ToolMessage``; for a list, one a call, in order): an ordinary dict
+            whose ``result`` is that of the governed call. Unknown tools, malformed arguments and
+            refusals are answers, too, so that the model can correct itself. A held call is told
+            with its id, also in ``held``. The same call of a provider runs once: answered again,
+            it gives what became of it.
+
+        Raises:
+            Misuse: It is a call of no known dialect.
+
+        Source: tooling taxonomy, "Function Calling Rules".
+        """
+        self._check_open()
+        return self._model.answer(tool_call, dialect=dialect, max_chars=max_chars)
+
+    async def aanswer(
+        self, tool_call: Any, *, dialect: str | None = None, max_chars: int = MAX_ANSWER_CHARS
+    ) -> Any:
+        """Answer without blocking the event loop, the calls of a list at the same time.
+
+        Arguments, result and exceptions are those of ``answer``.
+        """
+        self._check_open()
+        return await self._model.aanswer(tool_call, dialect=dialect, max_chars=max_chars)
 
     def accept_output(
         self,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from holon_core.errors import Misuse
 from holon_core.structured_output.judging import NO_FACTS, Judgement, judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holon_core.agents.projection import Projector
     from holon_core.guard.guard import Guard
+    from holon_core.records.dialect import FunctionDialect
     from holon_core.records.output import OutputClass, OutputFacts
 
 
@@ -69,5 +74,20 @@ class Outputs:
 class Agents:
     """What concerns agents as such (`rt.agents`)."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, dialects: Iterable[FunctionDialect] = ()) -> None:
         self.outputs = Outputs(guard)
+        self._guard = guard
+        self._offered = tuple(dialects)
+
+    @cached_property
+    def projector(self) -> Projector:
+        """What shows tools to models; made when first asked for."""
+        from holon_core.agents.dialects import DIALECTS
+        from holon_core.agents.projection import Projector
+
+        more = {each.id: each for each in self._offered}
+        return Projector(self._guard, {**DIALECTS, **more})
+
+    def dialects(self) -> tuple[FunctionDialect, ...]:
+        """Return the dialects of function calling: the core's five, then those of plugins."""
+        return tuple(self.projector.dialects.values())

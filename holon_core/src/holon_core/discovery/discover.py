@@ -264,9 +264,7 @@ def _source(tool_id: str) -> str:
 
 def _shown(entry: Entry, caller: CallerContext) -> bool:
     """Tell whether this surface may see a tool: what models see is narrower than what may run."""
-    return caller.surface is not Surface.FUNCTION_CALLING or (
-        "function_calling" in entry.tool.projections
-    )
+    return caller.surface is not Surface.FUNCTION_CALLING or (entry.tool.projectable)
 
 
 def _described(entry: Entry, pin: str | None, hit: Hit, judge: Judge) -> DiscoveredTool:

@@ -40,7 +40,7 @@ from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.result import ToolResult
-from holon_core.records.words import Decision, Effect, HeldState, Origin, Status
+from holon_core.records.words import Decision, Effect, HeldState, Origin, Status, Surface
 from holon_core.store.evidence_tables import CatalogueMoved, OpenCall
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
@@ -143,7 +143,13 @@ def _absent(guard: Guard, attempt: Attempt) -> StructuredFailure:
 
 
 def scope(guard: Guard, attempt: Attempt) -> None:
-    """Step 2: the workspace exists and is the caller's, and is there if the tool works in it."""
+    """Step 2: the workspace is the caller's and is there; its profile and surface take the tool."""
+    tool = attempt.entry.tool
+    if attempt.caller.surface is Surface.FUNCTION_CALLING and not tool.projectable:
+        raise Refusal(failure("not_allowed", f"{tool.id} is not for models"))
+    refusal = guard.admits(attempt.caller, tool)
+    if refusal is not None:
+        raise Refusal(refusal)
     workspace_id = attempt.caller.workspace
     if workspace_id is None:
         if attempt.entry.in_workspace:

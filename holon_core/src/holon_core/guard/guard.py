@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from holon_core.guard.sinks import SinkPump
     from holon_core.guard.threads import Threads
     from holon_core.guard.workspaces import Workspaces
+    from holon_core.records.caller import CallerContext
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.lane import GateCall
     from holon_core.records.output import OutputClass
     from holon_core.records.result import ToolResult
-    from holon_core.records.tool import Limits
+    from holon_core.records.tool import Limits, RuntimeToolDescriptor
     from holon_core.store.protocol import Store
     from holon_core.structured_output.classes import OutputClasses
 
@@ -100,6 +101,9 @@ class Guard:
         self.running = Running()
         self.lifecycle: Lifecycle | None = None
         self._on_change = on_change
+        # Says what a caller's profile refuses; agents put themselves here when a runtime opens.
+        self.admits: Callable[[CallerContext, RuntimeToolDescriptor], StructuredFailure | None]
+        self.admits = lambda _, __: None
         self._output_classes = tuple(output_classes)
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from holon_core.plugins.host import PluginHost
 from holon_core.plugins.markers import hookspec
+from holon_core.records.dialect import FunctionDialect
 from holon_core.records.finding import Finding
 from holon_core.records.frozen_kind import FrozenToolKind
 from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
@@ -135,6 +136,16 @@ def holon_operations(host: PluginHost) -> Iterable[Operation]:
     A noun of the core's is refused, one that two distributions use for both. One that states
     effects beyond reads passes policy as calls do, and leaves evidence of who asked and what
     became of it.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_dialects(host: PluginHost) -> Iterable[FunctionDialect]:
+    """Offer dialects of function calling, as data, each under an id that begins with this name.
+
+    Called once, when a runtime opens. An id is ``<distribution>`` or goes on with ``-`` or
+    ``.``. One that two offer is refused for both.
     """
     raise AssertionError
 

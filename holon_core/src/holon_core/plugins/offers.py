@@ -45,6 +45,7 @@ class Offers:
     operations: tuple[Offer, ...] = ()
     output_classes: tuple[Offer, ...] = ()
     frozen_kinds: tuple[Offer, ...] = ()
+    dialects: tuple[Offer, ...] = ()
     guards: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -97,6 +98,7 @@ def gather(
         secret_providers=providers,
         services=tuple(manager.offers("holon_services", host)),
         operations=tuple(manager.offers("holon_operations", host)),
+        dialects=tuple(manager.offers("holon_dialects", host)),
         output_classes=tuple(manager.offers("holon_output_classes", host)),
         frozen_kinds=tuple(manager.offers("holon_frozen_tool_kinds", host)),
         guards=(

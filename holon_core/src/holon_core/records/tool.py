@@ -19,6 +19,14 @@ from holon_core.records.words import (
 
 MAX_TIMEOUT_S = 3600
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+# Outside of every projection for models, whatever a definition says (taxonomy of tools,
+# "Built-In Memory Bridge Boundary").
+RUNTIME_ONLY = frozenset(
+    {
+        "holon.built-in.memory/write-workspace-memory",
+        "holon.built-in.memory/request-workspace-memory-write-approval",
+    }
+)
 
 
 @frozen(kw_only=True)
@@ -101,11 +109,16 @@ class RuntimeToolDescriptor:
         return max(self.effects, key=EFFECT_ORDER.__getitem__)
 
     @property
+    def projectable(self) -> bool:
+        """Whether models may be shown it at all; what is runtime-only never is, whoever asks."""
+        return "function_calling" in self.projections and self.id not in RUNTIME_ONLY
+
+    @property
     def readiness(self) -> Readiness:
         """Base readiness, from the definition and what is installed, never from who asks."""
         if Effect.UNKNOWN in self.effects or not self.runs_here:
             return Readiness.CATALOG_ONLY
-        if "function_calling" in self.projections:
+        if self.projectable:
             return Readiness.MODEL_CALLABLE
         return Readiness.CONTEXT_LOADABLE
 

@@ -1,0 +1,98 @@
+"""Dialects of function calling as data: how a provider writes tools, calls and results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from holon_core.records.words import Word
+
+
+class Nullable(Word):
+    """How a dialect says that a value may be null."""
+
+    TYPE = "type"
+    KEYWORD = "keyword"
+
+
+@frozen(kw_only=True)
+class SchemaRules:
+    """What a provider takes of JSON Schema.
+
+    ``keywords`` are those that stay; any other that checks something moves to the description.
+    ``formats`` are those of ``format``; ``None`` for all. ``as_is`` shows a schema as it stands,
+    but for its top and its texts. ``strict`` rules refuse what they can't express, others leave
+    it out. Limits count one schema.
+    """
+
+    keywords: frozenset[str] = frozenset()
+    formats: frozenset[str] | None = None
+    as_is: bool = False
+    strict: bool = False
+    all_required: bool = False
+    closed: bool = False
+    nullable: Nullable = Nullable.TYPE
+    string_enums: bool = False
+    upper_types: bool = False
+    max_depth: int = 100
+    max_properties: int = 5000
+    max_enum_values: int = 1000
+
+
+@frozen(kw_only=True)
+class FunctionDialect:
+    """One provider's shapes, as data.
+
+    In the templates ``tool``, ``result`` and ``response_format`` a text ``$name`` stands for a
+    value, which keeps its type; a member whose value is absent is left out. ``tool`` knows
+    ``$name``, ``$description``, ``$schema``, ``$output_schema``, ``$strict``, ``$title`` and
+    ``$annotations``; ``result`` knows ``$id``, ``$name``, ``$text``, ``$failed``, ``$value``
+    (the answer under ``output`` or ``error``) and ``$structured`` (an answer that is an object).
+    A call is of this dialect where every member of ``call_marks`` has that value and
+    ``call_name`` leads to a text; ``call_name``, ``call_arguments`` and ``call_id`` are paths.
+    """
+
+    id: str
+    tool: Mapping[str, Any] = field(repr=False)
+    result: Mapping[str, Any] = field(repr=False)
+    call_marks: Mapping[str, str] = field(factory=dict, repr=False)
+    call_name: tuple[str, ...]
+    call_arguments: tuple[str, ...]
+    call_id: tuple[str, ...] = ()
+    loose: SchemaRules
+    strict: SchemaRules | None = None
+    response_format: Mapping[str, Any] | None = field(default=None, repr=False)
+    property_pattern: str | None = None
+    max_description: int = 1024
+    max_tools: int | None = None
+    max_strict_tools: int | None = None
+
+
+@frozen(kw_only=True)
+class Rewrite:
+    """One thing that a projection changed in a schema: where (JSON pointer), what, and why."""
+
+    path: str
+    what: str
+    why: str
+
+
+@frozen(kw_only=True)
+class ProjectedTool:
+    """What a projection says of one tool, for people; ``shown`` is what the provider gets."""
+
+    id: str
+    name: str
+    digest: str
+    strict: bool
+    rewrites: tuple[Rewrite, ...] = ()
+    notes: tuple[str, ...] = ()
+    chars: int = 0
+    shown: Mapping[str, Any] = field(factory=dict, repr=False)
+
+    @property
+    def estimated_tokens(self) -> int:
+        """A quarter of its characters as compact JSON, rounded up."""
+        return -(-self.chars // 4)
