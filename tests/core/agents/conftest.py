@@ -37,8 +37,14 @@ class Echo:
 class Lane:
     """A plugin with any number of tools, each by source, name, description and schema."""
 
-    def __init__(self, tools: list[tuple[str, str, str, Any]], name: str = "corp") -> None:
+    def __init__(
+        self,
+        tools: list[tuple[str, str, str, Any]],
+        name: str = "corp",
+        projections: tuple[str, ...] = ("function_calling",),
+    ) -> None:
         self.name = name
+        self._projections = projections
         self._tools = tools
 
     def _descriptor(self, source: str, name: str, text: str, schema: Any) -> RuntimeToolDescriptor:
@@ -52,6 +58,7 @@ class Lane:
             description=text,
             input_schema=schema,
             effects=frozenset({Effect.NONE}),
+            projections=self._projections,
         )
 
     @holon.hookimpl
@@ -95,7 +102,8 @@ def having() -> Iterator[Having]:
     opened: list[holon.Runtime] = []
 
     def make(*tools: tuple[str, str, str, Any], **options: Any) -> holon.Runtime:
-        plugins = [Lane(list(tools)), *options.pop("plugins", ())]
+        lane = Lane(list(tools), projections=options.pop("projections", ("function_calling",)))
+        plugins = [lane, *options.pop("plugins", ())]
         made = holon.Runtime.in_memory(plugins=plugins, **options)
         opened.append(made)
         return made

@@ -259,8 +259,7 @@ def _message(
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     whole_text = len(text) <= limit
     if not whole_text:
-        body = {"truncated": True, "chars": len(text), "head": text[: max(limit - 100, 0)]}
-        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        body, text = _cut(text, limit)
     done = not failed and (result is None or result.held is None)
     values = {
         "id": call.call_id or ABSENT,
@@ -271,6 +270,18 @@ def _message(
         "structured": body if done and whole_text and isinstance(body, dict) else ABSENT,
     }
     return ToolMessage(filled(call.dialect.result, values), result)
+
+
+def _cut(text: str, limit: int) -> tuple[dict[str, Any], str]:
+    """Return the head of a text that is too long, with a note, and both as a text that fits."""
+    room = limit - 100
+    while True:
+        body = {"truncated": True, "chars": len(text), "head": text[:room]}
+        made = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        if len(made) <= limit:
+            return body, made
+        # What is escaped once more takes more room.
+        room = room * limit // (len(made) + 1)
 
 
 def several(tool_calls: Any) -> list[Any] | None:

@@ -58,7 +58,7 @@ class Plan:
             shown = {own: name for name, own in self.names.items()}
             made: dict[str, Any] = {}
             for own, held in value.items():
-                name = shown.get(own, own)
+                name: str = shown.get(own) or own
                 plan = self.properties.get(name)
                 made[name] = held if plan is None else plan.there(held)
             left_out = sorted(self.drop - made.keys())

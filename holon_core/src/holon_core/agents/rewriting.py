@@ -356,7 +356,8 @@ class _Work:
         if self._names is None or self._names.fullmatch(own):
             return own
         digest = sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", own).strip("_")[:40] or "p"
+        stem = re.sub(r"[^A-Za-z0-9_]+", "_", own).strip("_")[:40]
+        stem = stem if stem[:1].isalpha() else f"p_{stem}".rstrip("_")
         name = f"{stem}_{digest}"
         self.note(path, f"shown as {name}", "the provider does not take the name")
         return name
