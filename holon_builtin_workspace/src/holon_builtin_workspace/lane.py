@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from holon_core.records.lane import LaneExecutor
+from holon_core.records.lane import LaneExecutor, SkillSource
 from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
 from holon_core.records.words import Origin
 
@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 SOURCE = "holon.built-in.workspace"
 
 
-class WorkspaceSource:
+class WorkspaceSource(SkillSource):
     """The definitions of the four tools, which change with the distribution alone."""
 
     descriptor = SkillSourceDescriptor(
         id=SOURCE, kind=SkillSourceKind.LANE, origin=Origin.BUILT_IN, title="Workspace files"
     )
-
-    def signal(self) -> str:
-        """Return what never changes within one version."""
-        return ""
 
     def read(self) -> Iterable[RuntimeToolDescriptor]:
         """Return the four definitions."""

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import holon_core as holon
 from holon_core.catalogue import registry as registering
-from holon_core.catalogue.candidates import Candidates
+from holon_core.catalogue.candidates import DEFINITION_DOMAIN, Candidates
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.records.finding import Finding
 from holon_core.records.lane import CapabilityLane
 from holon_core.records.tool import Dependency, Limits, Provenance, SecretSlot
 from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture, Severity
+from holon_core.wire.canonical import digest
 from sample_lanes import Lane, ids, plugin, tool
 
 GOOD = tool("acme/good")
@@ -128,7 +129,7 @@ def test_each_piece_of_garbage_is_refused(number: int) -> None:
 def test_a_fault_while_judging_stays_with_its_definition(monkeypatch, error) -> None:
     """Whatever a check runs into, the other definitions are judged."""
 
-    def failing(copy, *, role):
+    def failing(copy, *, role, size):
         raise error
 
     monkeypatch.setattr("holon_core.catalogue.candidates.check_normalised", failing)
@@ -386,3 +387,21 @@ class TestReview:
 
         assert [previous for _, previous in seen] == [None, seen[0][0], "2"]
         assert rt.tools.read("host.app/read").version == "2"
+
+
+@pytest.mark.parametrize("timeout", [None, 30, 30.0, 0.5])
+def test_the_digest_is_of_the_whole_definition(timeout) -> None:
+    """Put together from its parts it is what digesting the definition says, whatever it holds."""
+    hostile = 'x","input_schema":null,"lane":"y","output_schema":null,"risk_hints":[] \u2028\\"é'
+    given = evolve(
+        GOOD,
+        description=hostile,
+        examples=(hostile, ',"input_schema":null,'),
+        version=hostile,
+        output_schema={"type": "object", "description": hostile},
+        limits=Limits(timeout_s=timeout),
+    )
+
+    tool = judge().judge(0, given).tool
+
+    assert tool.digest == digest(tool.definition(), domain=DEFINITION_DOMAIN)

@@ -111,6 +111,7 @@ USES: dict[str, Callable[[Tables], object]] = {
     "interrupt_keys": lambda t: t.interrupt_keys("c"),
     "purge_keys": lambda t: t.purge_keys(9, limit=5),
     "put_document": lambda t: [t.put_document("n", "d", b"{}", at=1) for _ in range(2)],
+    "add_document": lambda t: t.add_document("n", "e", b"{}", at=1),
     "count_documents": lambda t: t.count_documents("notes"),
     "document": lambda t: t.document("n", "d"),
     "document_at": lambda t: t.document_at("n", "d", 1),
@@ -246,6 +247,17 @@ def test_documents_keep_their_revisions(tables):
     assert tables.document("n", "d") is None
     assert tables.document_at("n", "d", 2) == ("d", 2, 2, b"2")
     assert tables.put_document("n", "d", b"4", at=4) == 4
+
+
+def test_a_document_that_is_known_to_be_new_goes_on_counting_too(tables):
+    """As if it had been looked for: the first is revision 1, one that comes back the next."""
+    tables.add_document("n", "d", b"1", at=1)
+    assert tables.document("n", "d") == ("d", 1, 1, b"1")
+    tables.remove_document("n", "d", at=2)
+
+    tables.add_document("n", "d", b"3", at=3)
+
+    assert tables.document("n", "d") == ("d", 3, 3, b"3")
 
 
 def test_documents_are_listed_by_id(tables):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ from holon_core.records.tool import (
     SecretSlot,
 )
 from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture, Severity
-from holon_core.wire.canonical import digest
+from holon_core.wire.canonical import canonical, sha256_hex
+from holon_core.wire.encoding import encode
 from holon_core.wire.schema_check import (
     MAX_SCHEMA_DEPTH,
     SchemaReport,
@@ -39,6 +41,9 @@ _UNSET_OUTPUT_BYTES = Limits().max_output_bytes
 _TEXTS = ("id", "lane", "version", "name", "title", "description", "executor_ref")
 _TEXT_TUPLES = ("examples", "risk_hints", "projections")
 _WORDS: Mapping[str, type[Any]] = {"posture": Posture, "approval": ApprovalRequirement}
+_INPUT, _OUTPUT = b',"input_schema":%b,', b',"output_schema":%b,'
+# Built once; insertion order stays, which is the order that people and models read.
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _RECORDS: Mapping[str, type[Any]] = {"dependencies": Dependency, "secret_slots": SecretSlot}
 
 
@@ -54,6 +59,17 @@ class Candidate:
     tool: RuntimeToolDescriptor | None = None
     body: bytes = b""
     findings: tuple[Finding, ...] = ()
+
+
+@frozen(kw_only=True)
+class _Checked:
+    """What admission made of a schema, and the canonical bytes of that."""
+
+    report: SchemaReport
+    canonical: bytes = b""
+
+
+_NO_OUTPUT = _Checked(report=SchemaReport(schema=True, findings=()), canonical=b"null")
 
 
 class Candidates:
@@ -81,7 +97,7 @@ class Candidates:
         self._limits = limits
         self._origin = origin
         self._provenance = provenance
-        self._schemas: dict[tuple[str, bytes], SchemaReport] = {}
+        self._schemas: dict[tuple[str, bytes], _Checked] = {}
         self._lowered: dict[Limits, Limits] = {}
 
     def judge(self, position: int, given: Any) -> Candidate:
@@ -109,25 +125,26 @@ class Candidates:
         if problem is not None:
             return _refused(f"#{position}", problem)
         findings = [*self._of_lane(given)]
-        inputs = self._schema(given.input_schema, "input")
-        findings += inputs.findings
+        inputs, outputs = self._schema(given.input_schema, "input"), _NO_OUTPUT
+        findings += inputs.report.findings
         if given.output_schema is not None:
-            findings += self._schema(given.output_schema, "output").findings
+            outputs = self._schema(given.output_schema, "output")
+            findings += outputs.report.findings
         if has_errors(findings):
             return _refused(given.id, *findings)
-        assert isinstance(inputs.schema, dict), "an input schema of another form is an error"
-        return self._accepted(given, inputs.schema, findings)
+        return self._accepted(given, inputs, outputs, findings)
 
     def _accepted(
-        self, given: RuntimeToolDescriptor, schema: dict[str, Any], findings: list[Finding]
+        self,
+        given: RuntimeToolDescriptor,
+        inputs: _Checked,
+        outputs: _Checked,
+        findings: list[Finding],
     ) -> Candidate:
-        limits = self._limited(given.limits)
+        schema, limits = inputs.report.schema, self._limited(given.limits)
+        assert isinstance(schema, dict), "an input schema of another form is an error"
         try:
             # Of thousands of tools each copy counts: the digest comes first, so that one will do.
-            changed = {
-                "input_schema": schema,
-                "limits": [limits.timeout_s, limits.max_output_bytes],
-            }
             tool = evolve(
                 given,
                 input_schema=schema,
@@ -136,9 +153,9 @@ class Candidates:
                 provenance=self._provenance,
                 runs_here=True,
                 lifecycle="",
-                digest=digest({**given.definition(), **changed}, domain=DEFINITION_DOMAIN),
+                digest=_digest(given, limits, inputs.canonical, outputs.canonical),
             )
-            body = json.dumps(descriptor_json(tool), ensure_ascii=False).encode()
+            body = _ENCODE(descriptor_json(tool)).encode()
         except JsonRefused as error:
             fault = Finding(code="record_invalid", message=error.message, path=error.path)
             return _refused(given.id, *findings, fault)
@@ -181,16 +198,49 @@ class Candidates:
             return [_finding("record_invalid", text, "/posture")]
         return []
 
-    def _schema(self, schema: Any, role: Any) -> SchemaReport:
+    def _schema(self, schema: Any, role: Any) -> _Checked:
         # A catalogue repeats its schemas: each is checked once.
         try:
             copy, text = normalise(schema, max_depth=MAX_SCHEMA_DEPTH)
         except JsonRefused:
-            return check_schema(schema, role=role)
+            return _Checked(report=check_schema(schema, role=role))
         known = self._schemas.get((role, text))
         if known is None:
-            known = self._schemas[role, text] = check_normalised(copy, role=role)
+            report = check_normalised(copy, role=role, size=len(text))
+            # An output schema is kept as it was given, an input schema as it was closed.
+            same = role == "output" or report.schema is copy
+            known = _Checked(report=report, canonical=text if same else canonical(report.schema))
+            self._schemas[role, text] = known
         return known
+
+
+def _digest(given: RuntimeToolDescriptor, limits: Limits, inputs: bytes, outputs: bytes) -> str:
+    """Digest a definition of which the schemas are known as canonical bytes.
+
+    They are most of it, so they are put in their places instead of being copied and encoded
+    once more. Inside a text a quotation mark follows a backslash, so that the places are found.
+
+    Raises:
+        JsonRefused: A text of it is not sound JSON.
+    """
+    said = {
+        **given.definition(),
+        "input_schema": None,
+        "output_schema": None,
+        "limits": [limits.timeout_s, limits.max_output_bytes],
+    }
+    before, _, rest = _plain_or_canonical(said).partition(_INPUT % b"null")
+    between, _, after = rest.partition(_OUTPUT % b"null")
+    parts = (DEFINITION_DOMAIN.encode() + b"\0" + before, _INPUT % inputs, between)
+    return sha256_hex(b"".join((*parts, _OUTPUT % outputs, after)))
+
+
+def _plain_or_canonical(said: dict[str, Any]) -> bytes:
+    """Write the canonical bytes of what was looked at: exact types, so that nothing is copied."""
+    if type(said["limits"][0]) is not float:
+        with contextlib.suppress(ValueError):
+            return encode(said, plain=True)
+    return canonical(said)
 
 
 def _refused(label: str, *findings: Finding) -> Candidate:

@@ -135,6 +135,7 @@ class Registry:
         judge = Candidates(
             source, lanes=self._lanes, limits=self._limits, origin=origin, provenance=provenance
         )
+        since = self.store.read(lambda tables: tables.revision())
         stored = self._bodies(source)
         good, findings = self._sift(judge, definitions, stored)
         told = findings if whole else self._kept_findings(source, good, findings, gone)
@@ -154,7 +155,9 @@ class Registry:
             (label, body) for label, body in good.items() if stored.get(label) != body
         ]
         changes += [(label, None) for label in removed]
-        self._write(source, changes, json.dumps(state).encode())
+        self._write(
+            source, changes, json.dumps(state).encode(), since=since, there=frozenset(stored)
+        )
         return Registered(
             source=source,
             added=tuple(each for each, _ in changes if each not in stored),
@@ -165,8 +168,10 @@ class Registry:
 
     def drop(self, source: str) -> Registered:
         """Remove a source that is gone for good, with all that it defined."""
+        since = self.store.read(lambda tables: tables.revision())
         removed = tuple(self._bodies(source))
-        self._write(source, [(each, None) for each in removed], None)
+        changes: list[tuple[str, bytes | None]] = [(each, None) for each in removed]
+        self._write(source, changes, None, since=since, there=frozenset(removed))
         return Registered(source=source, removed=removed, dropped=True)
 
     def review(
@@ -253,22 +258,47 @@ class Registry:
             after = mine[-1].id
 
     def _write(
-        self, source: str, changes: list[tuple[str, bytes | None]], state: bytes | None
+        self,
+        source: str,
+        changes: list[tuple[str, bytes | None]],
+        state: bytes | None,
+        *,
+        since: int,
+        there: frozenset[str],
     ) -> None:
-        """Store changes, and the source's state with the last of them."""
+        """Store changes, and the source's state with the last of them.
+
+        Args:
+            source: The source id.
+            changes: Bodies by id; ``None`` removes.
+            state: What is kept of the source itself.
+            since: Revision of the catalogue that the changes were found against.
+            there: Ids that were stored at that revision.
+        """
         at = int(self.clock.now())
         for start in range(0, max(1, len(changes)), BATCH):
             part = changes[start : start + BATCH]
             last = start + BATCH >= len(changes)
 
-            def work(tables: Tables, part: Any = part, last: bool = last) -> None:
-                moved = [_put(tables, TOOLS, label, body, at) for label, body in part]
+            def work(
+                tables: Tables, part: Any = part, last: bool = last, since: int = since
+            ) -> int:
+                # Where nobody changed anything since, what was not there needs no look.
+                known = tables.revision() == since
+                moved = False
+                for label, body in part:
+                    if known and body is not None and label not in there:
+                        tables.add_document(TOOLS, label, body, at=at)
+                        moved = True
+                    else:
+                        moved = _put(tables, TOOLS, label, body, at) or moved
                 if last:
                     _put(tables, SOURCES, source, state, at)
-                if any(moved):
+                if moved:
                     tables.bump_revision()
+                return tables.revision()
 
-            self.store.transact(work)
+            since = self.store.transact(work)
 
 
 def _put(tables: Tables, collection: str, doc_id: str, body: bytes | None, at: int) -> bool:

@@ -77,7 +77,7 @@ def executor_of(executors: Mapping[str, LaneExecutor], source: str) -> LaneExecu
 
 
 class SkillSource(Protocol):
-    """A source of tool definitions.
+    """A source of tool definitions; subclass it where the signal never changes.
 
     ``read`` is called when a runtime opens and at a refresh, never in a list or a discovery;
     it has 5 s, and a late one is shown as late. ``signal`` changes when a read would give
@@ -91,8 +91,11 @@ class SkillSource(Protocol):
         ...
 
     def signal(self) -> str:
-        """Return a short text that changes with the definitions; quick, no I/O of weight."""
-        ...
+        """Return a short text that changes with the definitions; quick, no I/O of weight.
+
+        That of a subclass that says nothing else never changes, within one version.
+        """
+        return ""
 
     def read(self) -> Iterable[RuntimeToolDescriptor]:
         """Return the definitions; origin, provenance and digest are set by the core."""

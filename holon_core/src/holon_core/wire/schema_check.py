@@ -74,15 +74,24 @@ def check_schema(schema: object, *, role: Role, engine: Engine | None = None) ->
     Source: design, section 4; abuse cases AB-SCHEMA-001 to 014.
     """
     try:
-        copy = normalise(schema, max_depth=MAX_SCHEMA_DEPTH).value
+        copy, text = normalise(schema, max_depth=MAX_SCHEMA_DEPTH)
     except JsonRefused as refused:
         code = "schema_limit" if refused.rule in _LIMITS else "schema_invalid"
         return _refused(False, Finding(code=code, message=refused.message, path=refused.path))
-    return check_normalised(copy, role=role, engine=engine)
+    return check_normalised(copy, role=role, size=len(text), engine=engine)
 
 
-def check_normalised(copy: JsonValue, *, role: Role, engine: Engine | None = None) -> SchemaReport:
-    """Check a schema that ``normalise`` made and nobody else holds; see ``check_schema``."""
+def check_normalised(
+    copy: JsonValue, *, role: Role, size: int, engine: Engine | None = None
+) -> SchemaReport:
+    """Check a schema that ``normalise`` made and nobody else holds; see ``check_schema``.
+
+    Args:
+        copy: The schema.
+        role: As for ``check_schema``.
+        size: Length of its canonical bytes.
+        engine: As for ``check_schema``.
+    """
     if isinstance(copy, bool):
         return _boolean(copy, role)
     if not isinstance(copy, dict):
@@ -92,7 +101,8 @@ def check_normalised(copy: JsonValue, *, role: Role, engine: Engine | None = Non
         known = ", ".join(DIALECTS)
         text = f"unknown dialect; known are {known}"
         return _refused(copy, Finding(code="schema_unsupported", message=text, path="/$schema"))
-    if measure(copy)[0] > MAX_NODES:
+    # Each value takes a byte or more, so that few bytes need no counting.
+    if size > MAX_NODES and measure(copy)[0] > MAX_NODES:
         text = f"more than {MAX_NODES} JSON values"
         return _refused(copy, Finding(code="schema_limit", message=text))
     return _document(copy, dialect, role, engine or chosen_engine())

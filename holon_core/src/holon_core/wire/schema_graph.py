@@ -15,6 +15,9 @@ from holon_core.wire.faults import pointer
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,5}")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_REFERS = frozenset(_REFERENCES)
+# What gives a schema a name, in any dialect.
+_NAMES = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
 
 
 @define(eq=False)
@@ -59,8 +62,10 @@ class SchemaGraph:
     def _add(self, path: tuple[str | int, ...], schema: dict[str, Any], base: str) -> Node:
         node = Node(path, schema, base)
         self.nodes[id(schema)] = node
-        self._queue.append(node)
-        self._name(node)
+        if not _REFERS.isdisjoint(schema):
+            self._queue.append(node)
+        if not path or not _NAMES.isdisjoint(schema):
+            self._name(node)
         for step, inner, place in subschemas(schema, self.dialect):
             if isinstance(inner, dict):
                 child = self._add(path + step, inner, node.base)

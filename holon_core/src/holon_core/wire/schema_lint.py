@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from holon_core.wire.schema_graph import Node, SchemaGraph
 
 _BESIDE_REF = ANNOTATIONS | {"$ref", "$schema", "definitions"}
+# Keywords of every dialect about which there may be something to say.
+_TELLING = frozenset({"$ref", "$schema", "format"})
 
 
 def lint(graph: SchemaGraph) -> list[Finding]:
     """Find keywords that check nothing, and formats that are not asserted."""
     found: list[Finding] = []
+    usual = graph.dialect.keywords - _TELLING | ANNOTATIONS
     for node in graph.nodes.values():
+        if usual.issuperset(node.schema):
+            continue
         found += _keywords(node, graph.dialect)
         found += _formats(node)
         found += _dialect(node, graph.dialect)
