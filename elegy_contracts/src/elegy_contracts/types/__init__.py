@@ -1,0 +1,1 @@
+"""The attrs types of the contracts, a module each."""
