@@ -343,7 +343,11 @@ def _assemble(
         joined.executors,
         blocker(joined, _active(offered.manager), bindings.of),
         bound=bindings.of,
-        previews={k: lane.preview for k, lane in joined.lanes.items() if lane.preview},
+        previews={
+            kind: skill_gates.previewing(lane.preview)
+            for kind, lane in joined.lanes.items()
+            if lane.preview
+        },
     )
     if offered.manager is not None:
         behind.registering = Registering(

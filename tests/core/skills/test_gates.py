@@ -237,7 +237,7 @@ def test_without_the_lane_the_entry_stays_and_says_what_to_install(tmp_path: Pat
 
 def test_a_dry_run_shows_the_lanes_preview_and_what_blocks(tmp_path: Path):
     """The lane shows the request of a capability that nothing runs yet."""
-    plugin = lane(preview=lambda call: {"argv": ["echo", call.arguments["text"]]})
+    plugin = lane(preview=lambda call, binding: {"argv": ["echo", call.arguments["text"]]})
     with holon.Runtime.open(tmp_path / "r", plugins=[plugin], discover=False) as rt:
         source = holon.SkillSourceDescriptor(id=SOURCE, kind=holon.SkillSourceKind.ELEGY_V2)
         rt.skills.register_source(source)

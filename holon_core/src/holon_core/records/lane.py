@@ -36,8 +36,8 @@ class CapabilityLane:
     ``postures`` are those that its tools may run under. ``needs_filesystem`` keeps it out of a
     runtime in memory. Each of ``gates`` gets a ``GateCall`` and yields the
     ``StructuredFailure`` of everything that blocks it, 100 at most; it runs on every call, so
-    it is quick and starts nothing. ``preview`` shows the exact request of a tool that nothing
-    is bound to, as an executor's own ``preview`` does.
+    it is quick and starts nothing. ``preview(call, binding)`` shows the exact request of an
+    imported tool that nothing is bound to, as an executor's own ``preview`` does.
     """
 
     kind: str
