@@ -75,6 +75,12 @@ def _lane_check() -> click.Command:
     return check_command()
 
 
+def _import_elegy() -> click.Command:
+    from holon_cli.elegy_import import import_command
+
+    return import_command()
+
+
 def _serve() -> click.Command:
     from holon_cli.serving import serve_command
 
@@ -89,6 +95,7 @@ COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] 
     ("lane", "new"): ("Write a complete small lane into a new folder", _lane_new),
     ("lane", "check"): ("Run the conformance suite on an installed lane", _lane_check),
     ("doctor",): ("Say what is installed, what is missing, and how to get it", _doctor),
+    ("skill", "import-elegy"): ("Import Elegy definitions from files and folders", _import_elegy),
     ("serve",): ("Serve JSON-RPC 2.0 on standard input and output", _serve),
 }
 
@@ -122,6 +129,16 @@ class Verbs(HelpfulGroup):
             if len(path) > 1 and path[0] in names
         }
 
+    def _granted(self, ctx: click.Context, verb: str) -> Operation | None:
+        """Find a row that a plugin brings under a noun of the core's."""
+        from holon_core.operations.offered import GRANTED
+
+        if f"{self.noun}/{verb}" not in GRANTED or ctx.resilient_parsing:
+            return None
+        from holon_cli.offered import rows_of
+
+        return next((row for row in rows_of(self.noun, ctx, ()) if row.verb == verb), None)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Make the command of a verb."""
         only = self._only().get(cmd_name)
@@ -129,7 +146,7 @@ class Verbs(HelpfulGroup):
             return only()
         rows = self._rows()
         full = SHORT_VERBS.get((self.noun, cmd_name), VERB_ALIASES.get(cmd_name, cmd_name))
-        row = rows.get(cmd_name) or rows.get(full)
+        row = rows.get(cmd_name) or rows.get(full) or self._granted(ctx, cmd_name)
         if row is None:
             return None
         if row.method == "runtime-tool/call":
