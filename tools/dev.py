@@ -161,6 +161,11 @@ def new_distribution(arguments: list[str]) -> int:
     return setup() or run([PYTHON, "tools/distributions.py", "add", *arguments]) or setup()
 
 
+def fuzz(arguments: list[str]) -> int:
+    """Try values made from the Elegy schemas; 10,000, or as many as the argument says."""
+    return setup() or run([PYTHON, "tests/elegy/fuzzing.py", *arguments])
+
+
 def crash(arguments: list[str]) -> int:
     """Kill processes in the middle of guarded calls, for long."""
     return setup() or run([PYTHON, "tests/core/crash/campaign.py", *arguments])
@@ -209,6 +214,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "test": (test, "run the whole suite, or pytest with the given arguments"),
     "check": (check, "format, lint, types, import contracts, docs, distributions"),
     "crash": (crash, "run the long crash campaign"),
+    "fuzz": (fuzz, "run the long fuzzing campaign on Elegy contracts"),
     "bench": (bench, "run one benchmark by NAME, or all"),
     "coverage": (coverage, "run the suite with branch coverage and hold its floors"),
     "docs": (docs, "write the generated parts of the manual, build it into docs/_build/html"),

@@ -67,7 +67,8 @@ def skill(**changes: Any) -> ImportedSkill:
     )
     own = dict(changes)
     key = own.pop("key", SKILL)
-    names = {each.name for each in fields(holon.RuntimeToolDescriptor)} - {"version"}
+    names = {each.name for each in fields(holon.RuntimeToolDescriptor)}
+    names -= {"version", "lifecycle"}
     of_tool = {k: v for k, v in own.items() if k in names}
     names = {each.name for each in fields(holon.CapabilityBindingRecord)}
     of_binding = {k: v for k, v in own.items() if k in names} | {"skill": key}

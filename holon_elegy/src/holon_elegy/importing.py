@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from holon_core.records.skill import (
     ImportedSkill,
     SkillDefinitionRecord,
     SkillLifecycle,
+    SkillOutcome,
+    SkillState,
 )
 from holon_core.records.tool import MAX_TIMEOUT_S, Dependency, Limits, RuntimeToolDescriptor
 from holon_core.records.words import (
@@ -36,11 +38,13 @@ from holon_elegy.instructions import instructions_of
 
 if TYPE_CHECKING:
     from elegy_contracts.normal import NormalCapability, NormalSkill
+    from holon_core.runtime import Runtime
 
 LANE = LaneKind.ELEGY.value
 MAX_EXAMPLES = 20
 MAX_WORDS = 60
 MAX_TEXT = 4000
+MAX_SUBJECT = 200
 
 
 def import_definition(source: str, data: Any) -> ImportedSkill:
@@ -83,6 +87,39 @@ def import_definition(source: str, data: Any) -> ImportedSkill:
         capabilities=tuple(made),
         findings=tuple(findings),
     )
+
+
+def import_skills(
+    runtime: Runtime, source: str, definitions: Iterable[Any]
+) -> tuple[SkillOutcome, ...]:
+    """Import definitions into a registered source; each comes in or is rejected by itself.
+
+    Args:
+        runtime: An open runtime with this lane.
+        source: A registered source of kind ``elegy_v2``.
+        definitions: JSON values.
+
+    Returns:
+        What became of each, in order; of a rejected one nothing is stored.
+
+    Raises:
+        Refused: ``unknown_skill``: no such source is registered.
+    """
+    # Before any is read: a source that is not there refuses all of them.
+    runtime.skills.source(source)
+    made: list[ImportedSkill] = []
+    refused: dict[int, SkillOutcome] = {}
+    for at, each in enumerate(definitions):
+        try:
+            made.append(import_definition(source, each))
+        except Rejected as rejected:
+            name = rejected.subject[:MAX_SUBJECT]
+            findings = rejected.findings
+            state = SkillState.REJECTED
+            refused[at] = SkillOutcome(id=name, state=state, findings=findings)
+    stored = iter(runtime.skills.store(source, made))
+    count = len(made) + len(refused)
+    return tuple(refused[at] if at in refused else next(stored) for at in range(count))
 
 
 def as_finding(given: ContractFinding) -> Finding:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
 
 from holon_core.errors import Rejected
 from holon_core.operations.answers import answer, listed, schema_of, to_json
@@ -17,31 +20,28 @@ if TYPE_CHECKING:
 MAX_DEFINITIONS = 10_000
 
 
+@frozen(kw_only=True)
+class ImportElegyV2SkillDefinitionRequest:
+    """What ``skill/import-elegy-v2`` is asked: one supplied JSON object, and where it goes."""
+
+    source: str
+    definition: Mapping[str, Any]
+
+
 def import_elegy_v2(door: Door, given: Params) -> Any:
     """Import one definition, or several; of one that is refused nothing is stored."""
-    from holon_elegy.importing import import_definition
+    from holon_elegy.importing import import_skills
 
-    source = given["source"]
-    skills = door.runtime.skills
-    # Before any is read: a source that is not there refuses all of them.
-    skills.source(source)
-    several = "definitions" in given
-    outcomes: list[SkillOutcome | None] = []
-    made = []
-    for each in given["definitions"] if several else [given["definition"]]:
-        try:
-            made.append(import_definition(source, each))
-            outcomes.append(None)
-        except Rejected as rejected:
-            if not several:
-                raise
-            name = rejected.subject[:200]
-            outcomes.append(
-                SkillOutcome(id=name, state=SkillState.REJECTED, findings=rejected.findings)
-            )
-    stored = iter(skills.store(source, made))
-    done = [next(stored) if each is None else each for each in outcomes]
-    if not several and done[0].state is SkillState.REJECTED:
+    if "definition" in given:
+        definitions = [
+            ImportElegyV2SkillDefinitionRequest(
+                source=given["source"], definition=given["definition"]
+            ).definition
+        ]
+    else:
+        definitions = given["definitions"]
+    done = import_skills(door.runtime, given["source"], definitions)
+    if "definition" in given and done[0].state is SkillState.REJECTED:
         raise Rejected(done[0].id, done[0].findings)
     return {"skills": to_json(done)}
 
