@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holon_core.records.finding import has_errors
 from holon_core.records.lane import executor_of
 from holon_core.records.tool import RuntimeToolDescriptor
-from holon_core.records.words import Effect, Severity
+from holon_core.records.words import Effect, Origin, Severity
 from holon_core.testing.check_offers import bad, ok, skip
 from holon_core.testing.offering import definitions, offered
 from holon_core.wire.schema_check import check_schema
