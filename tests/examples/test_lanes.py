@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import distributions
+import transcripts
 from support import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -150,6 +151,42 @@ def test_a_tool_of_a_new_lane_is_called_under_guard(clean: Clean, made: Path) ->
 
     assert called["output"] == {"words": 4, "characters": 12}
     assert [record["kind"] for record in trail["records"]] == ["accepted", "completed"]
+
+
+def test_a_stranger_s_path_prints_what_the_manual_shows(clean: Clean, tmp_path: Path) -> None:
+    """Every command of the page, in order, in a clean environment; nothing is edited.
+
+    Only the installation of the lane is carried out as a wheel beside the others: an isolated
+    build would fetch its backend.
+    """
+    page = ROOT / "docs" / "lanes" / "a-strangers-path.md"
+    path = f"{clean.bin}{os.pathsep}{os.environ['PATH']}"
+    variables = {"PATH": path, "HOLON_ROOT": str(tmp_path / "root"), "COLUMNS": "100"}
+    place, followed = tmp_path, []
+    for command, shown in transcripts.steps(page):
+        words = command.split()
+        if words[0] == "cd":
+            place /= words[1]
+            continue
+        if words[0] == "pip":
+            clean.install(clean.build(place))
+            continue
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=place,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        followed.append(words[:3])
+        assert transcripts.plain(done.stdout) == transcripts.plain(shown), command
+        assert done.returncode == (3 if "../secret" in command else 0)
+    assert ["holon", "tool", "call"] in followed
+    assert len(followed) == 9
 
 
 def test_the_shop_runs_from_its_wheel(clean: Clean) -> None:
