@@ -207,6 +207,9 @@ class Hostile:
     def _hangs_up(self, _: str) -> Iterator[bytes]:
         yield b""
 
+    def _say_back(self, _: str) -> Iterator[bytes]:
+        yield reply(self.bodies[-1])
+
     def _flaky(self, _: str) -> Iterator[bytes]:
         if self.failures_left > 0:
             self.failures_left -= 1

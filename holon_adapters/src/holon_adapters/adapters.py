@@ -10,6 +10,7 @@ from holon_adapters.binding import checked_binding
 from holon_adapters.compiled import Operations
 from holon_adapters.describing import tool_of
 from holon_adapters.executor import AdapterExecutor
+from holon_adapters.forwarding import Forward, Forwards
 from holon_adapters.gates import Gate
 from holon_adapters.lane import NAME, source_id
 from holon_adapters.records import StoredAdapter
@@ -58,6 +59,7 @@ class Adapters:
         self._operations = Operations(host)
         self.executor = AdapterExecutor(self._operations)
         self.gate = Gate(self._operations)
+        self.forwards = Forwards(host, self._operations, self.executor)
 
     def register(
         self, name: str, document: Any, *, workspace: str | None = None, by: str
@@ -108,6 +110,17 @@ class Adapters:
             raise Refused(failure("unknown_tool", text, adapter=name))
         return found.value
 
+    def unchanged(self, name: str, *, workspace: str | None = None) -> Registration:
+        """Return an adapter as it is, in the form of a registration that changed nothing.
+
+        Raises:
+            Refused: There is no such adapter.
+        """
+        adapter = self.read(name, workspace=workspace)
+        return Registration(
+            adapter=adapter, operations=len(self._operations.all_of(adapter.source))
+        )
+
     def list(self) -> list[StoredAdapter]:
         """Return all adapters, by source id."""
         documents = self._operations.adapters()
@@ -129,12 +142,54 @@ class Adapters:
         checked = checked_binding(binding, adapter)
         return self._bound(evolve(adapter, binding=checked))
 
+    def forward(
+        self,
+        name: str,
+        *,
+        capability: str,
+        operation: str,
+        workspace: str | None = None,
+        by: str,
+        reason: str,
+    ) -> Forward:
+        """Let an operation of a bound adapter run an imported capability.
+
+        Args:
+            name: The adapter.
+            capability: Id of the imported capability's tool.
+            operation: The operation, by the id of its tool without the source.
+            workspace: Whose adapter it is.
+            by: Who says so.
+            reason: Why.
+
+        Raises:
+            Refused: There is no such adapter, or something else runs the capability.
+            Rejected: The adapter is not bound, or has no such operation.
+        """
+        adapter = self.read(name, workspace=workspace)
+        if adapter.binding is None:
+            text = "bind the adapter itself first: its origin, secrets and limits"
+            raise Rejected(
+                f"binding of {name}",
+                [Finding(code="config_invalid", message=text, path="/capability")],
+            )
+        made = Forward(
+            capability=capability,
+            tool=f"{adapter.source}/{operation}",
+            by=by,
+            reason=reason,
+            at_unix_seconds=int(self._host.clock.now()),
+        )
+        self.forwards.add(made)
+        return made
+
     def unbind(self, name: str, *, workspace: str | None = None) -> Registration:
         """Close the live lane of an adapter; its operations stay listed, and can be rehearsed.
 
         Raises:
             Refused: There is no such adapter.
         """
+        self.forwards.remove(self.read(name, workspace=workspace).source)
         return self._bound(evolve(self.read(name, workspace=workspace), binding=None))
 
     def remove(self, name: str, *, workspace: str | None = None) -> tuple[str, ...]:
@@ -147,6 +202,7 @@ class Adapters:
             Refused: There is no such adapter.
         """
         adapter = self.read(name, workspace=workspace)
+        self.forwards.remove(adapter.source)
         gone = self._host.remove_source(adapter.source).removed
         self._forget(self._operations.all_of(adapter.source))
         self._operations.adapters().remove(adapter.source)

@@ -18,6 +18,7 @@ from holon_adapters.records import (
     StoredAdapter,
 )
 from holon_adapters.request.building import Request, build, chosen_schemes, place_of
+from holon_core.records.words import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,8 @@ class Operation:
     binding: Binding | None
     origin: str
     base_path: str
+    input_schema: Mapping[str, Any]
+    effects: frozenset[Effect]
 
     @property
     def secrets(self) -> tuple[str, ...] | None:
@@ -104,6 +107,21 @@ class Operations:
                     self._kept.popitem(last=False)
         return found
 
+    def current(self, tool_id: str) -> Operation:
+        """Return the operation of a tool as it is bound now.
+
+        Raises:
+            CallFailed: The adapter was removed.
+        """
+        source = tool_id.partition("/")[0]
+        adapter, mapped = self.adapters().get(source), self.mapped().get(tool_id)
+        if adapter is None or mapped is None:
+            text = f"the adapter behind it, {source}, has no such operation any more"
+            raise CallFailed("definition_changed", text, started=False)
+        stored = adapter.value
+        version = executor_ref(mapped.value.plan, stored.schemes, stored.binding)
+        return _made(source, stored, mapped.value, version)
+
     def _load(self, tool: RuntimeToolDescriptor) -> Operation:
         source = tool.id.partition("/")[0]
         adapter, mapped = self.adapters().get(source), self.mapped().get(tool.id)
@@ -114,14 +132,20 @@ class Operations:
         if executor_ref(plan, stored.schemes, stored.binding) != tool.executor_ref:
             text = "the adapter is another than the catalogue says; register or bind it again"
             raise CallFailed("definition_changed", text, started=False)
-        origin, base_path = place_of(stored.binding, stored.server)
-        return Operation(
-            plan=plan,
-            source=source,
-            version=tool.executor_ref,
-            workspace=stored.workspace,
-            schemes=stored.schemes,
-            binding=stored.binding,
-            origin=origin,
-            base_path=base_path,
-        )
+        return _made(source, stored, mapped.value, tool.executor_ref)
+
+
+def _made(source: str, stored: StoredAdapter, mapped: MappedOperation, version: str) -> Operation:
+    origin, base_path = place_of(stored.binding, stored.server)
+    return Operation(
+        plan=mapped.plan,
+        source=source,
+        version=version,
+        workspace=stored.workspace,
+        schemes=stored.schemes,
+        binding=stored.binding,
+        origin=origin,
+        base_path=base_path,
+        input_schema=mapped.input_schema,
+        effects=mapped.effects,
+    )

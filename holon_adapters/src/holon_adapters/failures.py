@@ -6,6 +6,7 @@ from typing import Any
 
 from holon_core.errors import FAILURES, StructuredFailureKind
 from holon_core.records.outcome import ExecutorFailure, ExecutorOutcome, ExecutorStatus
+from holon_core.records.words import Status
 
 K = StructuredFailureKind
 # code: (kind, meaning). The manual's table of the lane has the same rows.
@@ -41,9 +42,11 @@ class CallFailed(Exception):
         problem = ExecutorFailure(
             kind=kind, code=self.code, message=self.message, details=self.details
         )
-        status = ExecutorStatus.FAILED
-        if not self.started and kind is K.POLICY_DENIED:
-            status = ExecutorStatus.BLOCKED
+        blocks = kind is K.POLICY_DENIED
+        if self.code in FAILURES:
+            blocks = FAILURES[self.code][1] is Status.BLOCKED
+        blocked = blocks and not self.started
+        status = ExecutorStatus.BLOCKED if blocked else ExecutorStatus.FAILED
         return ExecutorOutcome(status=status, failure=problem, started=self.started)
 
 

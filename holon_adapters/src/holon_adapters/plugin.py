@@ -60,6 +60,12 @@ def holon_services(host: PluginHost) -> Iterable[tuple[str, object]]:
 
 
 @hookimpl
+def holon_runtime_opened(host: PluginHost) -> None:
+    """Bind anew what runs imported capabilities."""
+    _adapters(host).forwards.restore()
+
+
+@hookimpl
 def holon_runtime_closing(host: PluginHost) -> None:
     """Close all connections."""
     found = _BY_HOST.pop(host, None)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NOUN = "adapter"
 MAX_FINDINGS = 200
 MAX_IDS = 10_000
+HINTED = frozenset({"adapter", "capability", "description", "operation", "package", "server"})
 NAME = text("Name of the adapter, of a-z 0-9 -.", limit=63)
 _DOCUMENT = {
     "document": {
@@ -102,6 +103,11 @@ def bind(adapters: Adapters, door: Door, given: Params) -> Any:
     if not named:
         raise Rejected("binding", [_finding("name the adapter", "/name")])
     _check_hint(hint, given)
+    workspace = door.workspace_of(given)
+    if "capability" in given or "operation" in given:
+        return _forward(adapters, door, given, named)
+    if "server" not in given:
+        raise Rejected("binding", [_finding("name the server to call", "/server")])
     binding = Binding(
         origin=given["server"],
         secrets=given.get("secrets", {}),
@@ -114,7 +120,33 @@ def bind(adapters: Adapters, door: Door, given: Params) -> Any:
         reason=given["reason"],
         at_unix_seconds=int(door.runtime._guard.clock.now()),
     )
-    return _registered(adapters.bind(named, binding, workspace=door.workspace_of(given)))
+    return _registered(adapters.bind(named, binding, workspace=workspace))
+
+
+def _forward(adapters: Adapters, door: Door, given: Params, name: str) -> Any:
+    """Let an operation run an imported capability; the adapter is bound already."""
+    findings = [
+        _finding("it is of the adapter's own binding", f"/{key}")
+        for key in ("server", "secrets", "allow_addresses", "ca_file")
+        if key in given
+    ]
+    findings += [
+        _finding("name both capability and operation", f"/{key}")
+        for key in ("capability", "operation")
+        if key not in given
+    ]
+    if findings:
+        raise Rejected("binding", findings)
+    workspace = door.workspace_of(given)
+    adapters.forward(
+        name,
+        capability=given["capability"],
+        operation=given["operation"],
+        workspace=workspace,
+        by=door.caller.principal,
+        reason=given["reason"],
+    )
+    return _registered(adapters.unchanged(name, workspace=workspace))
 
 
 def unbind(adapters: Adapters, door: Door, given: Params) -> Any:
@@ -171,12 +203,17 @@ def _check_hint(hint: Mapping[str, Any], given: Params) -> None:
     where it proposes a server the operator has to name the same one.
     """
     findings = []
-    for name in sorted(hint.keys() - {"adapter", "server", "description", "package"}):
+    for name in sorted(hint.keys() - HINTED):
         text = "a hint proposes adapter and server; secrets, addresses and limits are the host's"
         findings.append(_finding(text, f"/hint/{name}"))
     if "adapter" in hint and given.get("name") not in (None, hint["adapter"]):
         findings.append(_finding("the hint is for another adapter", "/hint/adapter"))
-    if "server" in hint and hint["server"] != given["server"]:
+    findings += [
+        _finding(f"the hint is for another {name}; name the one that is meant", f"/hint/{name}")
+        for name in ("capability", "operation")
+        if name in hint and hint[name] != given.get(name)
+    ]
+    if "server" in hint and hint["server"] != given.get("server"):
         text = "the hint proposes another server; name the one that is meant"
         findings.append(_finding(text, "/hint/server"))
     if findings:
@@ -278,7 +315,7 @@ def rows(adapters: Adapters) -> list[Operation]:
             "bind",
             bind,
             params(
-                ("server", "reason"),
+                ("reason",),
                 name=NAME,
                 server=text("The base URL to call: https://host/base.", limit=500),
                 secrets={
@@ -310,6 +347,8 @@ def rows(adapters: Adapters) -> list[Operation]:
                     "Further tries, where twice is once.", least=0, most=MAX_RETRIES, default=2
                 ),
                 ca_file=text("Certificates to trust instead of the system's.", limit=4096),
+                capability=text("Instead of a server: an imported capability to run.", limit=400),
+                operation=text("The operation that runs it, without the source.", limit=200),
                 hint={
                     "type": "object",
                     "description": "A package's proposal, one at a time; it decides nothing.",

@@ -1,0 +1,145 @@
+"""An operation of an adapter as the executor of an imported capability."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holon_adapters.plugin as adapters
+import holon_core as holon
+from holon_adapters.records import Binding
+from holon_core import Posture, Rejected, Status
+from holon_core.records.rule import Rule
+from hostile_http import hostile
+from imported_skills import ECHO, SOURCE, lane, skill
+
+DOCUMENT = {
+    "adapter": "holon-adapter/v1",
+    "operations": [
+        {
+            "id": "say",
+            "method": "POST",
+            "path": "/say-back",
+            "description": "Say it back.",
+            "body": {"schema": {"type": "object"}},
+            "responses": {"200": {"schema": {"type": "object"}}},
+        }
+    ],
+}
+RULES = [Rule(name="all", decision=holon.Decision.ALLOW)]
+
+
+@pytest.fixture
+def enemy():
+    with hostile() as server:
+        yield server
+
+
+def opened(root: Path) -> holon.Runtime:
+    plugins = [lane(), adapters]
+    return holon.Runtime.open(root, plugins=plugins, discover=False, config={"rules": RULES})
+
+
+def prepared(
+    rt: holon.Runtime, url: str, *, effect: holon.Effect = holon.Effect.NETWORK_WRITE
+) -> Any:
+    """Import a capability and register an adapter; return what asks an operation."""
+    descriptor = holon.SkillSourceDescriptor(id=SOURCE, kind=holon.SkillSourceKind.ELEGY_V2)
+    rt.skills.register_source(descriptor)
+    rt.skills.store(SOURCE, [skill(effects=frozenset({effect}))])
+    service = rt.service("adapters")
+    service.register("voice", DOCUMENT, by="olga")
+    service.bind(
+        "voice",
+        Binding(
+            origin=url, allow_addresses=("loopback",), by="olga", reason="x", at_unix_seconds=1
+        ),
+    )
+    caller = rt.session(principal="olga").caller
+    return lambda **params: rt.dispatch(
+        "adapter/bind", params, caller=caller, authorities=[*holon.Authority]
+    )
+
+
+FORWARD = {"name": "voice", "capability": ECHO, "operation": "say", "reason": "it is the same"}
+
+
+def test_a_capability_runs_by_an_operation(tmp_path, enemy) -> None:
+    """Its arguments become the body, the answer's body its output, under `adapter_forwarded`."""
+    with opened(tmp_path / "root") as rt:
+        bind = prepared(rt, enemy.url)
+        bind(**FORWARD)
+        unapproved = rt.session(principal="ann").call(ECHO, {"text": "hi"})
+        posture = Posture.ADAPTER_FORWARDED
+        rt.skills.approve_execution(ECHO, posture=posture, by="boss", reason="reviewed")
+
+        result = rt.session(principal="ann").call(ECHO, {"text": "hi"})
+        shown = rt.session(principal="ann").dry_run(ECHO, {"text": "hi"})
+
+        assert unapproved.status is Status.BLOCKED
+        assert result.output == {"text": "hi"}
+        assert rt.evidence.read(result.call_id)[0].body["posture"] == "adapter_forwarded"
+        assert shown.output["body"] == {"text": "hi"}
+        assert len(enemy.seen) == 1
+
+
+def test_an_operation_does_no_more_than_the_capability_declares(tmp_path, enemy) -> None:
+    """A capability that only reads is not run by a write: policy was asked about a read."""
+    with opened(tmp_path / "root") as rt:
+        prepared(rt, enemy.url, effect=holon.Effect.NETWORK_READ)(**FORWARD)
+        posture = Posture.ADAPTER_FORWARDED
+        rt.skills.approve_execution(ECHO, posture=posture, by="boss", reason="reviewed")
+
+        result = rt.session(principal="ann").call(ECHO, {"text": "hi"})
+
+        assert result.status is Status.BLOCKED
+        assert "network_write" in result.failure.message
+        assert enemy.seen == []
+
+
+def test_it_runs_again_after_a_start_and_not_after_unbinding(tmp_path, enemy) -> None:
+    """The operator's word is kept with the root; unbinding the adapter takes it back."""
+    with opened(tmp_path / "root") as rt:
+        prepared(rt, enemy.url)(**FORWARD)
+        posture = Posture.ADAPTER_FORWARDED
+        rt.skills.approve_execution(ECHO, posture=posture, by="boss", reason="reviewed")
+
+    with opened(tmp_path / "root") as rt:
+        again = rt.session(principal="ann").call(ECHO, {"text": "hi"})
+        rt.service("adapters").unbind("voice")
+        after = rt.session(principal="ann").call(ECHO, {"text": "hi"})
+
+    assert again.status is Status.COMPLETED
+    assert after.status is Status.BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"operation": "shout"}, "/operation"),
+        ({"secrets": {"key": "env:X"}}, "/secrets"),
+        ({"hint": {"capability": "other"}}, "/hint/capability"),
+        ({"hint": {"operation": "say", "secrets": {}}}, "/hint/secrets"),
+    ],
+)
+def test_a_forward_is_an_operators_word_alone(tmp_path, enemy, changes, path) -> None:
+    """What a hint or a mistake says besides is rejected with its place, and nothing is bound."""
+    with opened(tmp_path / "root") as rt:
+        bind = prepared(rt, enemy.url)
+
+        with pytest.raises(Rejected) as rejected:
+            bind(**{**FORWARD, **changes})
+
+        assert path in [finding.path for finding in rejected.value.findings]
+        assert rt.session(principal="ann").call(ECHO, {"text": "hi"}).status is Status.BLOCKED
+
+
+def test_a_hint_that_fits_is_taken_with_the_word_of_the_operator(tmp_path, enemy) -> None:
+    """One package's proposal at a time, repeated by who binds."""
+    hint = {"package": "voices", "adapter": "voice", "capability": ECHO, "operation": "say"}
+    with opened(tmp_path / "root") as rt:
+        made = prepared(rt, enemy.url)(**FORWARD, hint=hint)
+
+        assert made["adapter"]["bound_by"] == "olga"
