@@ -32,7 +32,7 @@ _NETWORKING = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
 
 @frozen(kw_only=True)
 class Settings:
-    """The table ``[lane.holon-script-tools]``."""
+    """The table ``[lane.script-tools]``."""
 
     mode: str = "off"
     interpreters: Mapping[str, str] = {}
@@ -59,7 +59,7 @@ def settings(config: Mapping[str, Any]) -> Settings:
     """
     unknown = sorted(set(config) - {"confinement", "interpreters"})
     if unknown:
-        raise Misuse(f"[lane.holon-script-tools] has no {', '.join(unknown)}")
+        raise Misuse(f"[lane.script-tools] has no {', '.join(unknown)}")
     mode = config.get("confinement", "off")
     if mode not in MODES:
         raise Misuse(f"confinement is one of {', '.join(MODES)}")

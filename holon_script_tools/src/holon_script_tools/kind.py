@@ -36,7 +36,7 @@ class ScriptArtifacts:
     """Scripts as frozen tools.
 
     Args:
-        config: The table ``[lane.holon-script-tools]``: ``confinement``, ``interpreters``.
+        config: The table ``[lane.script-tools]``: ``confinement``, ``interpreters``.
     """
 
     kind = LaneKind.SCRIPT_ARTIFACT.value
