@@ -14,7 +14,7 @@ from holon_core.clock import SystemClock
 from holon_core.guard.evidence import Recorder
 from holon_core.guard.evidence_read import Evidence
 from holon_core.guard.redaction import Redactor
-from holon_core.store.evidence_tables import OpenCall
+from holon_core.store.evidence_tables import Draft, OpenCall
 from holon_core.store.protocol import Store, Tables
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
@@ -38,16 +38,8 @@ def append(
     if data is not None:
         body["payload"] = {"bytes": len(data), "sha256": sha256(data).hexdigest()}
     text = canonical(body)
-    return tables.append(
-        chain,
-        call,
-        kind=kind,
-        at=at,
-        body=text,
-        payload=data,
-        opens=opens,
-        closes=closes,
-    )
+    draft = Draft(chain, call, kind, at=at, body=text, payload=data)
+    return tables.append(draft, opens=opens, closes=closes)
 
 
 def write(store: Store, chain: str, count: int, *, prefix: str = "call") -> None:

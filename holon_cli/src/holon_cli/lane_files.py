@@ -25,7 +25,7 @@ def name_problem(name: str) -> str | None:
     if not NAME.fullmatch(name) or len(name) > MAX_NAME:
         words = "a lane's name is words of a-z 0-9, joined by single -, from a letter on"
         return f"{words}; {MAX_NAME} characters at most"
-    from holon_core.plugins.loader import FIRST_PARTY
+    from holon_core.plugins.first_party import FIRST_PARTY
 
     if name in FIRST_PARTY or name in RESERVED:
         return f"the name {name} is reserved"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
+from holon_core.records.base import Record
 
-@frozen(kw_only=True)
-class Captured:
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Captured(Record):
     """The bounded memory of one output stream of a process.
 
     ``head`` are its first bytes, ``tail`` its last where more came than ``head`` holds (always

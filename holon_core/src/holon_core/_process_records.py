@@ -11,6 +11,7 @@ from attrs.validators import and_, ge, le
 
 from holon_core._process_capture import Captured
 from holon_core.errors import Misuse
+from holon_core.records.base import Record
 from holon_core.records.words import Word
 
 
@@ -26,8 +27,8 @@ class ProcessCause(Word):
     EXIT_STATUS_LOST = "exit_status_lost"
 
 
-@frozen(kw_only=True)
-class ProcessLimits:
+@frozen(kw_only=True, eq=False, repr=False)
+class ProcessLimits(Record):
     """The bounds under which a process ran; without environment, input or arguments."""
 
     timeout_s: float
@@ -71,8 +72,8 @@ def _count(_: object, attribute: Any, value: Any) -> None:
         raise Misuse(f"{attribute.name} is a whole number of bytes, 0 or more")
 
 
-@frozen(kw_only=True)
-class ProcessSpec:
+@frozen(kw_only=True, eq=False, repr=False)
+class ProcessSpec(Record):
     """One process to start: never through a shell, never found by searching.
 
     ``argv[0]`` and ``cwd`` are absolute. ``env`` is added to the allowed part of this process's
@@ -107,8 +108,8 @@ class ProcessSpec:
         )
 
 
-@frozen(kw_only=True)
-class ProcessOutcome:
+@frozen(kw_only=True, eq=False, repr=False)
+class ProcessOutcome(Record):
     """How a process ended and what it said.
 
     ``exit_code`` or ``signal`` (a name, as SIGSEGV) is how the program itself ended; both are

@@ -35,7 +35,6 @@ from holon_core.plugins.blocked import blocker
 from holon_core.plugins.facet import Plugins
 from holon_core.plugins.host import Behind
 from holon_core.plugins.lanes import join
-from holon_core.plugins.loader import core_version, find_installed
 from holon_core.plugins.offers import gather, given_names, services_of
 from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from holon_core.guard.guard import Gate
     from holon_core.operations.governing import Governing
     from holon_core.plugins.lanes import Joined
+    from holon_core.plugins.loader import Found
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
     from holon_core.records.dialect import FunctionDialect
@@ -267,6 +267,18 @@ def _make_root(root: Path) -> Path:
     return root
 
 
+def _installed(settings: Config, plugins: Sequence[object]) -> list[Found]:
+    from holon_core.plugins.loader import find_installed
+
+    return find_installed(settings.plugins, given=given_names(plugins))
+
+
+def _core_version() -> str:
+    from holon_core.plugins.loader import core_version
+
+    return core_version() or ""
+
+
 def _assemble(
     root: Path | None,
     store: SqliteStore,
@@ -298,11 +310,9 @@ def _assemble(
         store.transact(lambda tables: tables.purge_keys(now, limit=PURGED_KEYS), wait=False)
 
     def record(tables: Tables, kind: str, fields: dict[str, str]) -> None:
-        recorder.draft(RUNTIME_CHAIN, runtime_id, kind, fields).append(tables)
+        tables.append(recorder.draft(RUNTIME_CHAIN, runtime_id, kind, fields))
 
-    installed = []
-    if discover:
-        installed = find_installed(settings.plugins, given=given_names(plugins))
+    installed = _installed(settings, plugins) if discover else []
     behind = Behind(root, store, clock, settings.lanes)
     offered = gather(plugins, installed=installed, host=behind.host)
     behind.manager = offered.manager
@@ -333,7 +343,7 @@ def _assemble(
         registry,
         joined.sources,
         complete=joined.complete,
-        core=(core_version() or "") if joined.sources else "",
+        core=_core_version() if joined.sources else "",
     )
     sources.read()
     behind.bindings = bindings = Bindings(joined.lanes)
@@ -378,11 +388,11 @@ def _assemble(
     guard.revision = store.read(lambda tables: tables.revision())
     if settings.retention_days is not None:
         oldest = int(clock.now()) - settings.retention_days * 86_400
-        expire_payloads(store, before_unix_seconds=oldest)
+        expire_payloads(store, recorder, before_unix_seconds=oldest)
     if sinks:
         # What an earlier runtime left undelivered does not wait for the first record of this one.
         pump.start()
-    from holon_core.guard.call import call
+    from holon_core.guard.drive import call
 
     return Parts(
         guard=guard,

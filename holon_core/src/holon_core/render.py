@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from holon_core.records.approval import ApprovalRecord, HeldCall
     from holon_core.records.approval_view import ApprovalView, ShownText
     from holon_core.records.evidence import EvidenceRecord
+    from holon_core.records.explanation import Explanation
     from holon_core.records.failure import StructuredFailure
-    from holon_core.records.result import Explanation, ToolResult
+    from holon_core.records.result import ToolResult
     from holon_core.records.tool import RuntimeToolDescriptor
 
 MAX_ROWS = 50

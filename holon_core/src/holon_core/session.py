@@ -9,8 +9,7 @@ from attrs import evolve
 
 from holon_core.errors import Misuse, RuntimeNotOpen, StoreError
 from holon_core.governed import OPERATION_LANE
-from holon_core.guard import call as guarded
-from holon_core.guard import rehearsal
+from holon_core.guard import drive
 from holon_core.guard.attempt import Attempt
 from holon_core.guard.results import record_refusal, unrecorded
 from holon_core.names import MAX_NAME, MAX_TOOL_ID, required_text
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.discovery import DiscoveryPage
+    from holon_core.records.explanation import Explanation
     from holon_core.records.output import OutputFacts, OutputResult
-    from holon_core.records.result import Explanation, ToolResult
+    from holon_core.records.result import ToolResult
 
 # Characters of one message for a model.
 MAX_ANSWER_CHARS = 64 * 1024
@@ -88,7 +88,7 @@ class Session:
         guard.threads.refuse_on_loop()
         guard.running.begin(attempt)
         try:
-            return guarded.call(guard, attempt)
+            return drive.call(guard, attempt)
         finally:
             guard.running.end(attempt)
 
@@ -106,7 +106,7 @@ class Session:
         """
         attempt = self._attempt(tool, arguments, key=key, definition=definition)
         with self._guard.running.under_way(attempt):
-            return await guarded.acall(self._guard, attempt)
+            return await drive.acall(self._guard, attempt)
 
     def dry_run(
         self, tool: str, arguments: Mapping[str, Any] | str | bytes | None = None
@@ -123,7 +123,9 @@ class Session:
         """
         attempt = self._attempt(tool, arguments, mode="dry_run")
         with self._guard.running.under_way(attempt):
-            return rehearsal.dry_run(self._guard, attempt)
+            from holon_core.guard.rehearsal import dry_run
+
+            return dry_run(self._guard, attempt)
 
     def explain(
         self,
@@ -145,7 +147,9 @@ class Session:
         """
         attempt = self._attempt(tool, arguments, key=key, mode="explain")
         with self._guard.running.under_way(attempt):
-            return rehearsal.explain(self._guard, attempt)
+            from holon_core.guard.rehearsal import explain
+
+            return explain(self._guard, attempt)
 
     def discover(
         self,
@@ -247,7 +251,7 @@ class Session:
         """
         attempt = self._attempt(tool, arguments, mode="request")
         with self._guard.running.under_way(attempt):
-            return guarded.request(self._guard, attempt)
+            return drive.request(self._guard, attempt)
 
     def release(self, call_id: str) -> ToolResult:
         """Run a held call that was approved, on its stored payload and under its stored caller.
@@ -271,7 +275,7 @@ class Session:
         if refused is not None:
             return refused
         with self._guard.running.under_way(attempt):
-            return guarded.call(self._guard, attempt)
+            return drive.call(self._guard, attempt)
 
     async def arelease(self, call_id: str) -> ToolResult:
         """Release a held call without blocking the event loop; see ``release``."""
@@ -281,7 +285,7 @@ class Session:
         if refused is not None:
             return refused
         with self._guard.running.under_way(attempt):
-            return await guarded.acall(self._guard, attempt)
+            return await drive.acall(self._guard, attempt)
 
     def _release(
         self, call_id: str, *, anybodys: bool = False
@@ -467,8 +471,9 @@ class Session:
         definition: str | None = None,
         mode: str = "call",
     ) -> Attempt:
-        self._check_open()
-        if type(tool) is not str or not self._guard.catalogue.has_own(tool):
+        if not self._is_open():
+            self._check_open()
+        if type(tool) is not str:
             required_text(tool, "a tool id", MAX_TOOL_ID)
         if key is not None:
             required_text(key, "an idempotency key", MAX_NAME)

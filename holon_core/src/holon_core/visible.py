@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 # C0, DEL, C1; marks of writing direction, which reorder what is read; line and paragraph
 # separators; surrogates, which no file can take.
@@ -15,9 +16,18 @@ _UNSEEN_RANGES = (
     "\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
     "\U000f0000-\U0010ffff"
 )
-_CONTROLS = re.compile(f"[{_CONTROL_RANGES}]")
-_UNSEEN = re.compile(f"[{_CONTROL_RANGES}{_UNSEEN_RANGES}]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+# Compiled when first used: large classes take long, and most calls show nothing.
+@cache
+def _controls() -> re.Pattern[str]:
+    return re.compile(f"[{_CONTROL_RANGES}]")
+
+
+@cache
+def _unseen() -> re.Pattern[str]:
+    return re.compile(f"[{_CONTROL_RANGES}{_UNSEEN_RANGES}]")
 
 
 def escape_controls(text: str) -> str:
@@ -29,7 +39,7 @@ def escape_controls(text: str) -> str:
 
     Source: docs/evidence.md, "Previews".
     """
-    return _CONTROLS.sub(lambda found: _escape(found[0]), text)
+    return _controls().sub(lambda found: _escape(found[0]), text)
 
 
 def escape_unseen(text: str) -> str:
@@ -39,17 +49,17 @@ def escape_unseen(text: str) -> str:
     fillers, variation selectors, tags and private use, as ``\u200b`` or ``\U000e0041``. Emoji
     and scripts that use such characters properly are written out as well.
     """
-    return _UNSEEN.sub(lambda found: _escape(found[0]), text)
+    return _unseen().sub(lambda found: _escape(found[0]), text)
 
 
 def is_unseen(character: str) -> bool:
     """Tell whether a character is one that ``escape_unseen`` writes out."""
-    return _UNSEEN.match(character) is not None
+    return _unseen().match(character) is not None
 
 
 def has_unseen(text: str) -> bool:
     """Tell whether a text holds any such character."""
-    return _UNSEEN.search(text) is not None
+    return _unseen().search(text) is not None
 
 
 def _escape(character: str) -> str:

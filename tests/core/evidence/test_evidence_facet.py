@@ -242,7 +242,7 @@ def test_ab_evidence_009_order_does_not_come_from_the_clock(store):
     recorder = Recorder(Steps(), Redactor(), {})
     for number in range(3):
         draft = recorder.draft("ws", f"c{number}", "accepted", {})
-        store.transact(draft.append)
+        store.append(draft)
     evidence = evidence_of(store)
 
     records = evidence.list(workspace="ws")
@@ -258,7 +258,7 @@ def test_ab_evidence_007_a_cut_payload_says_so(store):
     text = "zwölf Boxkämpfer 🥊 " * 150_000
     recorder = Recorder(_Clock(), Redactor(), {})
     payload = recorder.safe_payload({"stdout": text}, None, None)
-    store.transact(recorder.draft("ws", "c", "failed", {}, payload=payload).append)
+    store.append(recorder.draft("ws", "c", "failed", {}, payload=payload))
 
     record = evidence_of(store).list(workspace="ws")[0]
 

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from chains import append, evidence_of, opened, write
 from holon_core.guard.services import Progress
 from holon_core.guard.verify import PAGE, verify_chain
 from holon_core.records.evidence import EvidenceHead
-from holon_core.store.evidence_tables import genesis, link
+from holon_core.store.evidence_tables import ANCHOR_EVERY, Draft, OpenCall, genesis, link
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
 
@@ -147,13 +148,41 @@ def test_ab_evidence_004_exchanged_rows_are_found(store):
     assert (found.consistent, found.bad_seq) == (False, 3)
 
 
-def test_a_cut_tail_is_found_by_the_head(store):
-    """The chain's head row knows how far the chain went."""
+def test_a_cut_tail_is_found_by_the_anchor(store):
+    """The chain's anchor knows how far the chain went."""
+    store.transact(lambda tables: tables.drop_anchors())
     tamper(store, "delete from evidence where seq>5")
 
     found = verify_chain(store, "ws")
 
     assert (found.consistent, found.bad_seq, found.records) == (False, 6, 5)
+
+
+def test_an_anchor_is_moved_by_what_is_flushed_and_by_each_so_many_records(tmp_path):
+    """What is cut before it shows, also after a process was killed."""
+    with closing(SqliteStore(tmp_path / "store.db")) as store:
+        seqs = []
+        for _ in range(2 * ANCHOR_EVERY):
+            write(store, "ws", 1)
+            seqs.append(store.read(lambda tables: tables.stored_anchor("ws"))[0])
+        draft = Draft("ws", "f", "k", at=1, body=b"{}", payload=None)
+        store.append(draft, full=True)
+        last = store.read(lambda tables: tables.stored_anchor("ws"))[0]
+
+    assert sorted(set(seqs)) == [0, ANCHOR_EVERY, 2 * ANCHOR_EVERY]
+    assert last == 2 * ANCHOR_EVERY + 1
+
+
+def test_an_anchor_keeps_the_calls_that_are_open_there(tmp_path):
+    """Recovery starts from it, and not from the beginning of the chain."""
+    with closing(SqliteStore(tmp_path / "store.db")) as store:
+        for call in ("a", "b", "c"):
+            store.transact(partial(append, chain="ws", call=call, opens="r"))
+        store.transact(partial(append, chain="ws", call="b", closes=OpenCall("b", "ws", 2, "r")))
+        write(store, "ws", ANCHOR_EVERY)
+        store.transact(partial(append, chain="ws", call="a", closes=OpenCall("a", "ws", 1, "r")))
+
+        assert store.read(lambda tables: tables.open_calls()) == [OpenCall("c", "ws", 3, "r")]
 
 
 @pytest.mark.parametrize(
@@ -162,15 +191,16 @@ def test_a_cut_tail_is_found_by_the_head(store):
         ("update live set hash='00' where key='h:ws'", SIZE),
         ("update live set seq=9 where key='h:ws'", SIZE + 1),
         ("update live set seq=6 where key='h:ws'", 6),
+        ("update live set seq=0 where key='h:ws'", 1),
         ("update live set seq='many' where key='h:ws'", SIZE + 1),
-        ("update live set seq=6, hash=(select hash from evidence where seq=6) where key='h:ws'", 7),
         ("update live set number=7 where key='h:ws'", 1),
         ("delete from live where key='h:ws'", 1),
     ],
-    ids=["hash", "beyond", "earlier", "text", "earlier with its hash", "number", "deleted"],
+    ids=["hash", "beyond", "earlier", "first", "text", "number", "deleted"],
 )
-def test_a_changed_head_row_is_found(store, statement, bad):
-    """The head row is checked against the records, in both directions."""
+def test_a_changed_anchor_is_found(store, statement, bad):
+    """It is checked against the records."""
+    store.transact(lambda tables: tables.drop_anchors())
     tamper(store, statement)
 
     found = verify_chain(store, "ws")
@@ -190,7 +220,8 @@ def rewrite(store: SqliteStore, *, from_seq: int, to_seq: int = SIZE) -> None:
             body = canonical({"v": 1, "kind": "forged", "call": "f", "at": 1})
             previous = link(previous, seq, body)
             connection.execute(
-                "insert into evidence values(?,'f','forged',1,?,?,null)", (seq, body, previous)
+                "insert into evidence values(?,'f','forged',1,null,null,?,?,null)",
+                (seq, body, previous),
             )
         connection.execute("update live set seq=?, hash=? where key='h:ws'", (to_seq, previous))
 
@@ -256,7 +287,8 @@ def test_a_body_that_holon_does_not_write_is_found_though_its_hash_fits(store, b
     """Whoever can compute hashes still has to write what a reader can rely on."""
     head = evidence_of(store).head("ws")
     new = link(head.hash, SIZE + 1, body)
-    store.transact(lambda tables: tables.append("ws", "f", kind="k", at=1, body=body, payload=None))
+    draft = Draft("ws", "f", "k", at=1, body=body, payload=None)
+    store.append(draft)
 
     found = verify_chain(store, "ws")
 

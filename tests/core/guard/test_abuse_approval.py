@@ -53,7 +53,10 @@ def test_ab_approval_001_a_payload_changed_after_the_approval_does_not_run(rt, s
 
 
 def test_ab_approval_002_another_key_order_is_the_same_payload(rt, session, ran):
-    """The order of keys has no meaning at any depth, so the approval covers the call."""
+    """The order of keys has no meaning at any depth, so the approval covers the call.
+
+    Nor does evidence keep it (docs/evidence.md, "What records say").
+    """
     ask_and_approve(rt, session, '{"a":1,"b":{"x":1,"y":2}}')
 
     result = session.call(WRITE, '{"b":{"y":2,"x":1},"a":1}')

@@ -494,7 +494,10 @@ def test_an_interrupt_in_the_transaction_leaves_exactly_one_record(open_runtime,
                     raise faults.pop()
                 return answer
 
-            return store.transact(broken, **{**options, "single": False})
+            return store.transact(broken, **options)
+
+        def append(self, draft: Any, *, wait: bool = True, full: bool = False, **place: Any) -> Any:
+            return self.transact(lambda t: t.append(draft, **place), wait=wait, full=full)
 
     rt._guard.store = Interrupting()
 
@@ -508,6 +511,7 @@ def test_an_interrupt_in_the_transaction_leaves_exactly_one_record(open_runtime,
 def test_an_interrupt_after_the_record_adds_no_other(open_runtime, write, monkeypatch):
     """A call that was held stays held, and says so once."""
     rt = open_runtime(write)
+    monkeypatch.setattr(rt._guard.pump, "active", True)
     monkeypatch.setattr(rt._guard.pump, "notify", interrupt)
 
     with pytest.raises(KeyboardInterrupt):

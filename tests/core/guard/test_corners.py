@@ -14,6 +14,7 @@ from holon_core.cancel import CancelToken
 from holon_core.catalogue.catalogue import Entry
 from holon_core.errors import StructuredFailureKind
 from holon_core.guard import call as guarded
+from holon_core.guard import drive
 from holon_core.guard.attempt import Attempt, Refusal
 from holon_core.records.failure import failure
 from holon_core.records.outcome import (
@@ -248,7 +249,7 @@ def test_a_call_cancelled_before_it_starts_does_not_start(open_runtime, write, r
     token.cancel()
     attempt.cancel_by(token)
 
-    result = guarded.call(rt._guard, attempt)
+    result = drive.call(rt._guard, attempt)
 
     assert (result.status, result.failure.code) == ("failed", "cancelled")
     assert ran == []
@@ -333,6 +334,9 @@ def test_payloads_past_their_retention_are_erased_at_an_open(open_runtime, read,
             assert [r.payload for r in rt.evidence.read(old.call_id)] == [None, None]
             assert rt.evidence.read(young.call_id)[0].payload == {"n": 2}
             assert rt.evidence.verify(None).consistent
+            records = rt.evidence.list(workspace=None)
+            [noted] = [each for each in records if each.kind == "payloads_erased"]
+            assert (noted.body["by"], noted.body["erased"]) == ("retention", 2)
 
 
 def test_all_payloads_may_be_past_their_retention(open_runtime, read, clock, monkeypatch):

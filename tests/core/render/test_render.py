@@ -15,10 +15,11 @@ from holon_core.guard.results import blocking_of
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.evidence import EvidenceRecord
+from holon_core.records.explanation import ExplainStep, Explanation
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.listing import Listing
-from holon_core.records.result import EvidenceRef, ExplainStep, Explanation, ToolResult
+from holon_core.records.result import EvidenceRef, ToolResult
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import (
     ApprovalState,
@@ -218,6 +219,12 @@ def test_no_text_of_any_field_becomes_markup(kind, text, value):
 def test_each_record_shows_its_text(kind):
     """Escaped is not lost: the reader sees the text as it was written."""
     assert "a<b>&c" in safe(RECORDS[kind]("a<b>&c", 1)._repr_html_()).text
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_result_is_true_where_the_call_completed(status):
+    """``if result`` must not take a refusal for a success."""
+    assert bool(ToolResult(status=status, call_id="c1")) is (status is Status.COMPLETED)
 
 
 def test_a_completed_result_shows_its_output():

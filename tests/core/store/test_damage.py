@@ -27,8 +27,8 @@ BAD_VALUES: dict[str, Any] = {
 }
 NOT_UTF8 = "cast(x'ff41fe' as text)"
 COLUMNS = {
-    "live": ("key", "chain", "number", "seq", "hash", "at", "rev", "open"),
-    "evidence": ("seq", "call", "kind", "at", "body", "hash", "payload"),
+    "live": ("key", "chain", "number", "seq", "hash", "rev", "open"),
+    "evidence": ("seq", "call", "kind", "at", "opens", "closes", "body", "hash", "payload"),
     "evidence_calls": ("call", "seq"),
     "cursors": ("name", "chain", "seq"),
     "approvals": (
@@ -197,10 +197,10 @@ def note(n: int) -> int:
 NOTED: list[int] = []
 
 
-def damage_head(root: Path, change: str) -> None:
-    """Change the head of calls without a workspace by hand."""
+def damage_live(root: Path, change: str, key: str = "h:_runtime") -> None:
+    """Change what stands beside the records of calls without a workspace by hand."""
     with closing(sqlite3.connect(root / "holon.db")) as other, other:
-        other.execute(f"update live set {change} where key='h:_runtime'")
+        other.execute(f"update live set {change} where key='{key}'")
 
 
 def blocked(result: holon.ToolResult) -> bool:
@@ -209,41 +209,57 @@ def blocked(result: holon.ToolResult) -> bool:
     return result.failure.details["store"] == "store_corrupt"
 
 
-@pytest.mark.parametrize("change", ["hash=null", "rev='x'"])
-def test_a_head_that_is_damaged_while_open_blocks_the_call(tmp_path, change):
+def test_a_revision_that_is_damaged_while_open_blocks_the_call(tmp_path):
     """What cannot be recorded does not run."""
     NOTED.clear()
     with holon.Runtime.open(tmp_path / "root", tools=[note], discover=False) as rt:
         session = rt.session(principal="ann")
         assert session.call("host.app/note", {"n": 1}).status == "completed"
-        damage_head(tmp_path / "root", change)
+        damage_live(tmp_path / "root", "rev='x'", "revision")
 
         assert blocked(session.call("host.app/note", {"n": 2}))
     assert NOTED == [1]
 
 
-def test_a_head_that_was_moved_back_blocks_the_call(tmp_path):
-    """A record stands already where the next one would go; reading goes on."""
+@pytest.mark.parametrize("change", ["seq=seq-1", "seq=seq+1"])
+def test_an_anchor_of_another_record_blocks_the_call(tmp_path, change):
+    """The chain is not what it was; reading goes on."""
     NOTED.clear()
-    for change in ("seq=seq-1", ""):
+    for damaged in (False, True):
         with holon.Runtime.open(tmp_path / "root", tools=[note], discover=False) as rt:
             result = rt.session(principal="ann").call("host.app/note", {"n": 1})
-            assert change or blocked(result)
-            assert rt.evidence.verify(None).consistent is bool(change)
-        if change:
-            damage_head(tmp_path / "root", change)
+            assert not damaged or blocked(result)
+            assert rt.evidence.verify(None).consistent is not damaged
+        if not damaged:
+            damage_live(tmp_path / "root", change)
     assert NOTED == [1]
 
 
-def test_a_moved_head_is_not_taken_for_a_call_that_somebody_else_ended(tmp_path):
-    """Who closes a call that is still listed as open meets damage, and says so."""
+def test_an_anchor_that_is_damaged_while_open_is_left_for_who_verifies(tmp_path):
+    """Calls go on from the end that they know, and closing does not put it right."""
+    with holon.Runtime.open(tmp_path / "root", tools=[note], discover=False) as rt:
+        rt.session(principal="ann").call("host.app/note", {"n": 1})
+    with holon.Runtime.open(tmp_path / "root", tools=[note], discover=False) as rt:
+        session = rt.session(principal="ann")
+        assert session.call("host.app/note", {"n": 1}).status == "completed"
+        damage_live(tmp_path / "root", "seq=1")
+        assert session.call("host.app/note", {"n": 2}).status == "completed"
+
+    with holon.Runtime.open(tmp_path / "root", tools=[note], discover=False) as rt:
+        found = rt.evidence.verify(None)
+
+    assert (found.consistent, found.bad_seq) == (False, 1)
+
+
+def test_a_damaged_anchor_is_not_taken_for_a_call_that_somebody_else_ended(tmp_path):
+    """Who closes a call that is still open meets damage, and says so."""
     path = tmp_path / "store.db"
     with opened(path) as store:
         write(store, "ws", 2)
         store.transact(lambda t: append(t, "ws", "c", opens="r"))
-        store.transact(lambda t: t._sql("update live set seq=1 where key='h:ws'"))
     with opened(path) as store:
         [call] = store.read(lambda t: t.open_calls())
+        store.transact(lambda t: t._sql("update live set seq=1 where key='h:ws'"))
         with pytest.raises(holon.StoreError) as caught:
             store.transact(lambda t: append(t, "ws", "c", closes=call))
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from chains import append, opened, position, write
 from holon_core.errors import Misuse, StoreError, UsedAfterFork
 from holon_core.guard.verify import verify_chain
-from holon_core.store.evidence_tables import CatalogueMoved, NotOpen, OpenCall, genesis
+from holon_core.store.evidence_tables import CatalogueMoved, Draft, NotOpen, OpenCall, genesis
 from holon_core.store.protocol import StoreBusy, Tables
 from holon_core.store.sqlite import SqliteStore
 
@@ -319,7 +319,7 @@ def test_ab_store_007_a_child_by_fork_refuses_and_the_parent_goes_on(store, path
 
 def test_a_store_of_another_process_refuses_every_use(store):
     """What a child by fork meets, seen from inside one process."""
-    store._pid = -1
+    store._forked = True
 
     for use in (store.transact, store.read):
         with pytest.raises(UsedAfterFork):
@@ -371,8 +371,8 @@ def test_a_moved_catalogue_is_noticed_by_each_append(store, path):
     write(store, "ws", 1)
 
     def prepared(tables: Tables, revision: int) -> int:
-        body = b"{}"
-        return tables.append("ws", "c", kind="k", at=1, body=body, payload=None, revision=revision)
+        draft = Draft("ws", "c", "k", at=1, body=b"{}", payload=None)
+        return tables.append(draft, revision=revision)
 
     before = store.read(lambda t: t.revision())
     store.transact(partial(prepared, revision=before))
@@ -391,7 +391,7 @@ def test_a_chain_that_comes_back_after_its_head_was_removed_takes_no_others_plac
     """Numbers of chains are never used twice while one of them is left."""
     for chain in ("a", "b", "c"):
         write(store, chain, 2)
-    store.transact(lambda t: t._sql("delete from live where key='h:b'"))
+    store.transact(lambda t: (t._sql("delete from live where key='h:b'"), t.forget()))
 
     write(store, "b", 1)
 

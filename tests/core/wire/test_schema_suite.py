@@ -12,7 +12,7 @@ from holon_core.errors import JsonRefused
 from holon_core.wire.engine import Engine, EngineRefused
 from holon_core.wire.engine_py import PythonEngine
 from holon_core.wire.engine_rs import RustEngine
-from holon_core.wire.formats import ASSERTED
+from holon_core.wire.format_names import ASSERTED
 from holon_core.wire.schema_check import check_schema
 from holon_core.wire.schema_engine import SchemaValidator
 from holon_core.wire.values import normalise

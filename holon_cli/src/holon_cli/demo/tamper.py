@@ -53,7 +53,9 @@ def forge_hashes(store: Path, chain: str) -> None:
             connection.execute(
                 "update evidence set body=?, hash=? where seq=?", (forged, previous, key)
             )
-        connection.execute("update live set hash=? where chain=?", (previous, chain))
+        connection.execute(
+            "update live set seq=?, hash=? where chain=?", (key & MAX_SEQ, previous, chain)
+        )
 
 
 def _first(connection: sqlite3.Connection, chain: str) -> int:

@@ -13,6 +13,7 @@ from holon_core.catalogue.codec import descriptor_json
 from holon_core.errors import JsonRefused
 from holon_core.ids import id_problem
 from holon_core.plugins.faults import kind_of, told
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.tool import (
     Dependency,
@@ -47,8 +48,8 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _RECORDS: Mapping[str, type[Any]] = {"dependencies": Dependency, "secret_slots": SecretSlot}
 
 
-@frozen(kw_only=True)
-class Candidate:
+@frozen(kw_only=True, eq=False, repr=False)
+class Candidate(Record):
     """A definition as it was looked at.
 
     ``label`` is its id, or its position where it has none of use; ``tool`` and ``body``, its

@@ -292,10 +292,6 @@ class Catalogue:
             self_limiting=runs.self_limiting,
         )
 
-    def has_own(self, tool_id: str) -> bool:
-        """Tell whether an id is of a tool that this process registered."""
-        return tool_id in self._own
-
     def forget(self) -> None:
         """Drop what was read from the store, after another process changed it."""
         with self._lock:

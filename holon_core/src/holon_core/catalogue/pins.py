@@ -13,6 +13,7 @@ from holon_core.catalogue.catalogue import MAX_PINS, PINS, TOOLS
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.errors import Refused
 from holon_core.names import required_name, required_text
+from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.store.rows import decodes
 
@@ -30,8 +31,8 @@ MAX_REVISIONS = 100
 MAX_CHANGES = 1000
 
 
-@frozen(kw_only=True)
-class Pin:
+@frozen(kw_only=True, eq=False, repr=False)
+class Pin(Record):
     """A tool that runs only by the definition of this digest."""
 
     tool: str

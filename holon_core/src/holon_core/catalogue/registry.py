@@ -14,6 +14,7 @@ from holon_core.catalogue.catalogue import TOOLS
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.errors import FINDINGS
 from holon_core.plugins.faults import kind_of, told
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.tool import Provenance, RuntimeToolDescriptor
 from holon_core.records.words import Origin, Severity
@@ -35,8 +36,8 @@ BATCH = 2000
 Reviewer = Callable[[RuntimeToolDescriptor, "RuntimeToolDescriptor | None"], Iterable[Finding]]
 
 
-@frozen(kw_only=True)
-class StoredSource:
+@frozen(kw_only=True, eq=False, repr=False)
+class StoredSource(Record):
     """What is stored of a source: under which key it was read, by whom, and what was found.
 
     ``registered`` sources came while a runtime was open: nothing offers them at the next start.
@@ -49,8 +50,8 @@ class StoredSource:
     registered: bool = False
 
 
-@frozen(kw_only=True)
-class Registered:
+@frozen(kw_only=True, eq=False, repr=False)
+class Registered(Record):
     """What registering one source came to; findings are by tool id, else by position.
 
     ``dropped``: the source itself is gone, and all that it defined.

@@ -17,6 +17,7 @@ from holon_core.catalogue.codec import descriptor_json
 from holon_core.catalogue.search_index import Index
 from holon_core.catalogue.search_rows import Hit, Row, row_of
 from holon_core.catalogue.stems import stem
+from holon_core.records.base import Record
 from holon_core.store.opening import FAULTS, fault
 from holon_core.store.rows import decodes
 
@@ -33,8 +34,8 @@ FILE = "search.db"
 T = TypeVar("T")
 
 
-@frozen(kw_only=True)
-class Found:
+@frozen(kw_only=True, eq=False, repr=False)
+class Found(Record):
     """Ranked tools, and how many there are in all."""
 
     hits: Sequence[Hit] = field(factory=list)

@@ -32,6 +32,7 @@ from holon_core.catalogue.search_rows import (
 )
 from holon_core.catalogue.stems import stem
 from holon_core.catalogue.words import terms as terms_of
+from holon_core.records.base import Record
 
 BEST = 64
 # Stems are taken from the rarest on while together they touch no more tools than this; the
@@ -72,8 +73,8 @@ class Term(NamedTuple):
         return sum(len(each.tools) for each in self.postings)
 
 
-@frozen(kw_only=True)
-class Query:
+@frozen(kw_only=True, eq=False, repr=False)
+class Query(Record):
     """A query as it is ranked by: its words, its stems, the weight of all it asks for."""
 
     words: Mapping[str, float]
@@ -82,8 +83,8 @@ class Query:
     kinds: int = 0
 
 
-@frozen(kw_only=True)
-class Ranking:
+@frozen(kw_only=True, eq=False, repr=False)
+class Ranking(Record):
     """What a query found: the best by everything, then all others by their stems alone."""
 
     best: Sequence[Hit] = ()

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from holon_core.catalogue.registry import MAX_DEFINITIONS
 from holon_core.plugins.faults import kind_of, told
+from holon_core.records.base import Record
 
 if TYPE_CHECKING:
     from holon_core.catalogue.registry import Registered, Registry, StoredSource
@@ -22,8 +23,8 @@ READ_S = 5.0
 _JOIN_S = 1.0
 
 
-@frozen(kw_only=True)
-class SourceState:
+@frozen(kw_only=True, eq=False, repr=False)
+class SourceState(Record):
     """What became of one source of definitions when it was read last.
 
     ``state`` is ``current`` (nothing changed since the stored reading), ``read``,
@@ -43,8 +44,8 @@ class SourceState:
     findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class _Reading:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Reading(Record):
     """What a source gave: its key, and its definitions where the key is a new one."""
 
     key: str

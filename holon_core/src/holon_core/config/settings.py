@@ -16,6 +16,7 @@ from holon_core.config.lines import Path as KeyPath
 from holon_core.config.lines import line_of
 from holon_core.config.rule_tables import rules_of
 from holon_core.errors import Rejected
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding
 from holon_core.records.rule import Rule
 from holon_core.records.tool import Limits
@@ -34,8 +35,8 @@ class Journal(Word):
     ROLLBACK = "rollback"
 
 
-@frozen(kw_only=True)
-class Config:
+@frozen(kw_only=True, eq=False, repr=False)
+class Config(Record):
     """The settings of one runtime, and where each comes from.
 
     ``plugins`` are the distributions that may load, ``None`` all of them; names of
@@ -60,8 +61,8 @@ class Config:
     sources: Mapping[str, str] = _EMPTY
 
 
-@frozen(kw_only=True)
-class Setting:
+@frozen(kw_only=True, eq=False, repr=False)
+class Setting(Record):
     """One row of the table of settings; ``key`` is dotted as in ``holon.toml``.
 
     A ``joined`` setting is the union of all places instead of the first of them.
@@ -200,8 +201,8 @@ def load(
     )
 
 
-@frozen(kw_only=True)
-class _Place:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Place(Record):
     """What one place says: values by key, where exactly, and what is wrong there."""
 
     values: Mapping[str, Any] = _EMPTY

@@ -13,6 +13,7 @@ from holon_core.config import checks
 from holon_core.config.document import Findings, Unreadable, parse, read_bounded
 from holon_core.config.lines import Path as KeyPath
 from holon_core.config.rule_tables import rules_of
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding
 from holon_core.records.rule import Rule
 from holon_core.records.tool import Limits
@@ -27,8 +28,8 @@ _CAPS = {
 }
 
 
-@frozen(kw_only=True)
-class LimitCaps:
+@frozen(kw_only=True, eq=False, repr=False)
+class LimitCaps(Record):
     """Ceilings that lower the limits of tools and never raise them; ``None`` lowers nothing."""
 
     timeout_s: float | None = None
@@ -41,8 +42,8 @@ class LimitCaps:
         return evolve(limits, timeout_s=min(times, default=None), max_output_bytes=min(sizes))
 
 
-@frozen(kw_only=True)
-class WorkspaceConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class WorkspaceConfig(Record):
     """The ``[tool.holon]`` of a workspace's ``pyproject.toml``.
 
     With an error among ``findings`` its rules can't be known, and policy denies every call in

@@ -9,14 +9,15 @@ from attrs import frozen
 from holon_core.catalogue.words import MAX_QUERY
 from holon_core.errors import Misuse
 from holon_core.names import several
+from holon_core.records.base import Record
 from holon_core.records.discovery import MIN_CONFIDENCE
 
 MAX_LIMIT = 100
 MAX_LANES = 100
 
 
-@frozen(kw_only=True)
-class Request:
+@frozen(kw_only=True, eq=False, repr=False)
+class Request(Record):
     """What is asked of discovery; see ``Session.discover``."""
 
     query: str

@@ -86,7 +86,7 @@ class Watch:
     def _record(self, tables: Tables, attempt: Attempt, kind: str, fields: dict[str, str]) -> None:
         fields = {**fields, "tool": attempt.entry.fragment}
         draft = self._guard.recorder.draft(attempt.chain, attempt.call_id, kind, fields)
-        attempt.seqs.append(draft.append(tables))
+        attempt.seqs.append(tables.append(draft))
 
 
 def open_circuit(guard: Guard, tool: str) -> StructuredFailure | None:

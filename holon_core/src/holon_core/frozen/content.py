@@ -10,6 +10,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from holon_core.errors import JsonRefused, Rejected
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding
 from holon_core.records.frozen import (
     Fallback,
@@ -31,16 +32,16 @@ MAX_PATH = 200
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
-@frozen(kw_only=True)
-class ProposedFile:
+@frozen(kw_only=True, eq=False, repr=False)
+class ProposedFile(Record):
     """A source file as it is proposed: text, in UTF-8."""
 
     path: str
     text: str
 
 
-@frozen(kw_only=True)
-class Proposal:
+@frozen(kw_only=True, eq=False, repr=False)
+class Proposal(Record):
     """A frozen tool as somebody proposes it; the members are those of its definition."""
 
     name: str

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 from holon_core.records.frozen import Expectation, Fixture
 from holon_core.wire.canonical import canonical
 
@@ -20,8 +21,8 @@ _SCALARS: dict[type, str] = {
 }
 
 
-@frozen(kw_only=True)
-class Sample:
+@frozen(kw_only=True, eq=False, repr=False)
+class Sample(Record):
     """Arguments and output of one recorded run, as its evidence holds them."""
 
     call_id: str

@@ -15,6 +15,7 @@ from holon_core.frozen.moving import MOVE_TOOL, Mover
 from holon_core.frozen.proposing import Proposing
 from holon_core.frozen.proving import Proving
 from holon_core.names import MAX_TOOL_ID, page, required_text
+from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.frozen import FrozenState, FrozenToolRecord, ValidationRun
 from holon_core.records.listing import Listing
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 S = FrozenState
 
 
-@frozen(kw_only=True)
-class Promotion:
+@frozen(kw_only=True, eq=False, repr=False)
+class Promotion(Record):
     """What asking for a promotion came to.
 
     ``result`` is that of the guarded call where the move needs an approval: held until it is

@@ -10,6 +10,7 @@ from attrs import frozen
 from holon_core.errors import Refused, Rejected
 from holon_core.frozen.content import closed
 from holon_core.plugins.faults import told
+from holon_core.records.base import Record
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.frozen import FixtureStatus, FrozenToolRecord
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Tables
 
 
-@frozen(kw_only=True)
-class Asked:
+@frozen(kw_only=True, eq=False, repr=False)
+class Asked(Record):
     """A move as its gates see it: the record, the open transaction, and what was said."""
 
     record: FrozenToolRecord

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from holon_core.errors import Refused
+from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.frozen import FrozenState
 from holon_core.records.words import Authority
@@ -12,8 +13,8 @@ from holon_core.records.words import Authority
 S = FrozenState
 
 
-@frozen(kw_only=True)
-class Move:
+@frozen(kw_only=True, eq=False, repr=False)
+class Move(Record):
     """One allowed move.
 
     ``verb`` is the operation that makes it. ``approval`` says that a named approval over the

@@ -278,7 +278,7 @@ class Mover:
             fields["approval"] = quote(made.approval_id)
             fields["approved_by"] = quote(recorder.safe_text(made.approved_by))
         call = made.call_id or record.id
-        return recorder.draft(record.workspace, call, RECORD_KIND, fields).append(tables)
+        return tables.append(recorder.draft(record.workspace, call, RECORD_KIND, fields))
 
 
 def moved_by(record: FrozenToolRecord, made: LifecycleMove) -> FrozenToolRecord:

@@ -65,6 +65,14 @@ class Codec:
         return self.dump or plain
 
 
+def atoms_only(value: dict[Any, Any]) -> bool:
+    """Tell whether a dict has keys and values of exactly JSON's types, and no containers."""
+    for name, each in value.items():
+        if type(name) is not str or type(each) not in _ATOMS:
+            return False
+    return True
+
+
 def plain(value: Any) -> Any:
     """Copy a value that already is JSON in Python's own types.
 

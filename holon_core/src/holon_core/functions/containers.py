@@ -7,7 +7,15 @@ from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from holon_core.functions.codec import ArgumentRefused, Codec, Convert, Test, Unsupported, plain
+from holon_core.functions.codec import (
+    ArgumentRefused,
+    Codec,
+    Convert,
+    Test,
+    Unsupported,
+    atoms_only,
+    plain,
+)
 
 if TYPE_CHECKING:
     from holon_core.functions.hints import Compiler
@@ -155,6 +163,7 @@ def mapping_codec(key: Codec | None, item: Codec | None) -> Codec:
     read_key = key.load if key else None
     read = item.load if item else None
     write_key, write = (each.to_json if each else plain for each in (key, item))
+    copied = write_key is plain and write is plain
 
     def load(value: Any) -> Any:
         if type(value) is not dict:
@@ -176,6 +185,9 @@ def mapping_codec(key: Codec | None, item: Codec | None) -> Codec:
         )
 
     def dump(value: Any) -> Any:
+        if copied and type(value) is dict and atoms_only(value):
+            # The guard makes its own copy of every output.
+            return value
         if type(value) is not dict and not isinstance(value, Mapping):
             return plain(value)
         return {write_key(name): write(each) for name, each in value.items()}

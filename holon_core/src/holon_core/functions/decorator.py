@@ -11,6 +11,7 @@ from attrs import evolve, field, fields, frozen
 from holon_core.errors import Misuse
 from holon_core.names import encodable, several
 from holon_core.nearest import nearest
+from holon_core.records.base import Record
 from holon_core.records.tool import MAX_OUTPUT_BYTES, MAX_TIMEOUT_S
 from holon_core.records.words import ApprovalRequirement, Effect
 
@@ -116,8 +117,8 @@ def _secrets(_: Any, attribute: Any, value: Mapping[object, object]) -> None:
         encodable(reference, attribute.name)
 
 
-@frozen(kw_only=True)
-class ToolOptions:
+@frozen(kw_only=True, eq=False, repr=False)
+class ToolOptions(Record):
     """What the author of a host function states about it; the signature states the rest.
 
     ``effects`` left out stay unknown, and unknown effects are never executed. ``secrets``

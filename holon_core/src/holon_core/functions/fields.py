@@ -9,10 +9,11 @@ from attrs import NOTHING, frozen
 
 from holon_core.functions.codec import Unsupported
 from holon_core.functions.docstrings import Docstring, parse_docstring
+from holon_core.records.base import Record
 
 
-@frozen(kw_only=True)
-class FieldSpec:
+@frozen(kw_only=True, eq=False, repr=False)
+class FieldSpec(Record):
     """One field: its key in JSON, its attribute in Python, and what is known of it."""
 
     key: str

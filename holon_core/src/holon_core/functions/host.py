@@ -18,7 +18,7 @@ from holon_core.ids import capability_id, id_problem
 from holon_core.plugins.faults import told
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding, has_errors
-from holon_core.records.outcome import ExecutorOutcome, completed
+from holon_core.records.outcome import ExecutorOutcome, ExecutorStatus, completed
 from holon_core.records.tool import Limits, RuntimeToolDescriptor, SecretSlot
 from holon_core.records.words import LaneKind, Origin, Posture, Severity
 from holon_core.wire.canonical import digest
@@ -46,18 +46,17 @@ class FunctionExecutor:
     def execute(self, call: SealedCall, /) -> ExecutorOutcome:
         """Call the function with the arguments, its secrets and what is injected."""
         try:
-            kwargs = self._kwargs(call)
+            kwargs = self._bind(call._attempt.arguments)
         except ArgumentRefused as error:
             return refused_argument(error)
-        return completed(self._result(self._fn(**kwargs)))
-
-    def _kwargs(self, call: SealedCall) -> dict[str, Any]:
-        kwargs = self._bind(call.arguments)
         if self._extra:
-            kwargs = dict(kwargs)
-            kwargs.update({name: call.secret(name) for name in self._secrets})
-            kwargs.update(dict.fromkeys(self._injected, call))
-        return kwargs
+            kwargs = self._with_extra(kwargs, call)
+        output = self._result(self._fn(**kwargs))
+        return ExecutorOutcome(status=ExecutorStatus.COMPLETED, output_json=output)
+
+    def _with_extra(self, kwargs: Mapping[str, Any], call: SealedCall) -> dict[str, Any]:
+        secrets = {name: call.secret(name) for name in self._secrets}
+        return {**kwargs, **secrets, **dict.fromkeys(self._injected, call)}
 
     def preview(self, call: SealedCall, /) -> Mapping[str, Any]:
         """Show which function would be called with what."""
@@ -71,9 +70,11 @@ class AsyncFunctionExecutor(FunctionExecutor):
     async def execute(self, call: SealedCall, /) -> ExecutorOutcome:  # type: ignore[override]
         """Await the function with the arguments, its secrets and what is injected."""
         try:
-            kwargs = self._kwargs(call)
+            kwargs = self._bind(call.arguments)
         except ArgumentRefused as error:
             return refused_argument(error)
+        if self._extra:
+            kwargs = self._with_extra(kwargs, call)
         return completed(self._result(await self._fn(**kwargs)))
 
 

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from holon_core.functions.worker import BOOTSTRAP, FAILED_EXIT, resolved
 from holon_core.guard.execute import failed
+from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.outcome import ExecutorOutcome, completed
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 _CODE = "signature_unsupported"
 
 
-@frozen(kw_only=True)
-class Place:
+@frozen(kw_only=True, eq=False, repr=False)
+class Place(Record):
     """Where a fresh interpreter finds a function: in a module by name, or by its file."""
 
     module: str | None = None

@@ -460,7 +460,7 @@ class Approvals(Facet):
             "host": recorder.host_fragment(),
         }
         fields.update({name: recorder.safe_json(value) for name, value in more.items()})
-        recorder.draft(workspace or RUNTIME_CHAIN, call, kind, fields).append(tables)
+        tables.append(recorder.draft(workspace or RUNTIME_CHAIN, call, kind, fields))
 
     def _now(self) -> int:
         return int(self._guard.clock.now())

@@ -115,9 +115,10 @@ class Attempt:
         self.entered = True
         return self.phase is not CLOSED
 
-    def close(self) -> None:
-        """Let nothing start any more."""
+    def close(self) -> bool:
+        """Let nothing start any more; tell whether programs of this call still run."""
         self.phase = CLOSED
+        return bool(self._programs)
 
     @property
     def programs(self) -> set[object]:
@@ -127,11 +128,6 @@ class Attempt:
                 if self._programs is None:  # pragma: no branch - another thread was first
                     self._programs = set()
         return self._programs
-
-    @property
-    def busy(self) -> bool:
-        """Whether programs of this call still run."""
-        return bool(self._programs)
 
     def end_programs(self, within_s: float) -> None:
         """End what runs for this call, and wait for it: what it did is to be recorded."""

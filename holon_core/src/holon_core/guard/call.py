@@ -1,24 +1,21 @@
 """The guarded call: ten steps, top to bottom, for every lane and every caller.
 
-``prepare`` takes steps 1 to 8 and ``finish`` step 10; ``call`` and ``acall`` are the thin
-drivers around execution, step 9 (design, section 4).
+``prepare`` takes steps 1 to 8 and ``finish`` step 10. Between them an executor is entered, step
+9, by one of the thin drivers in ``drive.py`` (design, section 4).
 """
 
 from __future__ import annotations
 
-import contextlib
-import time
 from itertools import islice
 from json.encoder import encode_basestring as quote
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import JsonRefused, StoreError
-from holon_core.guard import execute, idempotency
+from holon_core.guard import closing, execute, idempotency
 from holon_core.guard.attempt import Attempt, Refusal
-from holon_core.guard.closing import close
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.holding import hold, make_preview
 from holon_core.guard.results import (
@@ -41,26 +38,22 @@ from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.result import ToolResult
 from holon_core.records.words import Decision, Effect, HeldState, Origin, Status, Surface
-from holon_core.store.evidence_tables import CatalogueMoved, OpenCall
+from holon_core.store.evidence_tables import CatalogueMoved, NotOpen, OpenCall
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from holon_core.cancel import CancelToken
-    from holon_core.guard.evidence import Draft
-    from holon_core.guard.guard import Gate, Guard, Lifecycle
+    from holon_core.guard.guard import Gate, Guard
     from holon_core.records.outcome import ExecutorOutcome
+    from holon_core.store.evidence_tables import Draft
     from holon_core.store.protocol import Tables
 
 
-T = TypeVar("T")
 # How many lacks a gate may name; it may be a generator without an end.
 MAX_LACKS = 100
-FROZEN_PREFIX = "frozen."
 
 
 class _NeedsPreview(Exception):
@@ -286,7 +279,7 @@ def decide(guard: Guard, attempt: Attempt) -> None:
 
 def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolResult:
     """Steps 6 to 8, in one transaction; repeated where it has to know more first."""
-    behind = guard.pump.behind()
+    behind = guard.pump.behind() if guard.pump.active else None
     if behind is not None:
         return record_refusal(guard, attempt, behind, wait=wait)
     asks = attempt.verdict.decision is Decision.ASK or attempt.mode in ("request", "edit")
@@ -296,24 +289,32 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
         )
     # Without an approval the record is known before the lock is taken.
     ready = None if asks else _accepted(guard, attempt)
-    full = attempt.entry.beyond_reads
-    alone = attempt.mode == "call" and not asks and attempt.key is None
-    alone = alone and attempt.caller.run is None
-
-    def work(tables: Tables) -> SealedCall | ToolResult:
-        attempt.seqs.clear()
-        if alone and ready is not None:
-            return accept(guard, attempt, tables, ready, 0)
-        return _in_transaction(guard, attempt, tables, ready)
-
+    alone = attempt.mode == "call" and attempt.key is None and attempt.caller.run is None
+    answer: SealedCall | ToolResult
     try:
-        answer = guard.store.transact(work, wait=wait, full=full, single=alone)
+        if alone and ready is not None:
+            # Neither key, approval nor run belongs to it: one record, and nothing else.
+            seq = guard.store.append(
+                ready,
+                revision=attempt.revision,
+                opens=guard.runtime_id,
+                wait=wait,
+                full=attempt.entry.beyond_reads,
+            )
+            answer = _seal(guard, attempt, seq)
+        else:
+            answer = guard.store.transact(
+                lambda tables: _in_transaction(guard, attempt, tables, ready),
+                wait=wait,
+                full=attempt.entry.beyond_reads,
+            )
     except _NeedsPreview:
         attempt.preview = make_preview(guard, attempt)
         return _admit(guard, attempt, wait=wait)
     except (CatalogueMoved, _EffectsMoved):
         return _again(guard, attempt, wait=wait)
-    guard.pump.notify()
+    if guard.pump.active:
+        guard.pump.notify()
     return answer
 
 
@@ -331,6 +332,8 @@ def _in_transaction(
     guard: Guard, attempt: Attempt, tables: Tables, ready: Draft | None
 ) -> SealedCall | ToolResult:
     now = int(guard.clock.now())
+    # What an earlier try wrote was rolled back.
+    attempt.seqs.clear()
     if attempt.mode == "release" and not tables.is_held(attempt.call_id):
         return _refuse_in(guard, attempt, tables, failure("not_held"))
     if attempt.key is not None:
@@ -361,7 +364,7 @@ def _check_key(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> Tool
     fields = common_fields(guard, attempt)
     fields["replayed_from"] = quote(found.call)
     draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
-    attempt.seqs.append(draft.append(tables))
+    attempt.seqs.append(tables.append(draft))
     return evolve(idempotency.unpack(found, attempt), evidence_refs=refs(attempt))
 
 
@@ -369,7 +372,7 @@ def _same_held(guard: Guard, attempt: Attempt, tables: Tables, call: str) -> Too
     fields = common_fields(guard, attempt)
     fields["held_as"] = quote(call)
     draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
-    attempt.seqs.append(draft.append(tables))
+    attempt.seqs.append(tables.append(draft))
     return evolve(refused(attempt, failure("approval_required")), held=call, replayed_from=call)
 
 
@@ -405,14 +408,14 @@ def _not_needed(guard: Guard, attempt: Attempt, tables: Tables) -> ToolResult:
     """Answer a request for an approval that is there already, or that nobody asks for."""
     fields = {**common_fields(guard, attempt), "needed": "false"}
     draft = guard.recorder.draft(attempt.chain, attempt.call_id, "approval_requested", fields)
-    attempt.seqs.append(draft.append(tables))
+    attempt.seqs.append(tables.append(draft))
     return ToolResult(status=Status.COMPLETED, evidence_refs=refs(attempt), call_id=attempt.call_id)
 
 
 def _refuse_in(
     guard: Guard, attempt: Attempt, tables: Tables, problem: StructuredFailure
 ) -> ToolResult:
-    attempt.seqs.append(refusal_draft(guard, attempt, problem, "refused").append(tables))
+    attempt.seqs.append(tables.append(refusal_draft(guard, attempt, problem, "refused")))
     return refused(attempt, problem)
 
 
@@ -446,9 +449,12 @@ def accepted_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
 
 def accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: int) -> SealedCall:
     """Step 8: record the call as accepted; from here on it must be finished."""
-    seq = draft.append(tables, revision=attempt.revision, opens=guard.runtime_id)
-    attempt.seqs.append(seq)
-    attempt.opened = OpenCall(attempt.call_id, attempt.chain, seq, guard.runtime_id)
+    seq = tables.append(
+        draft,
+        revision=attempt.revision,
+        opens=guard.runtime_id,
+        anchor=attempt.entry.beyond_reads,
+    )
     if attempt.key is not None:
         assert attempt.fingerprint is not None
         tables.reserve_key(
@@ -463,6 +469,12 @@ def accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: in
         if tables.run_effects(run) != attempt.effects_used:
             raise _EffectsMoved
         tables.add_run_effects(run, frozenset(map(str, attempt.entry.tool.effects)))
+    return _seal(guard, attempt, seq)
+
+
+def _seal(guard: Guard, attempt: Attempt, seq: int) -> SealedCall:
+    attempt.seqs.append(seq)
+    attempt.opened = OpenCall(attempt.call_id, attempt.chain, seq, guard.runtime_id)
     attempt.accepted, attempt.started = True, guard.clock.monotonic()
     return mint(attempt, guard.services)
 
@@ -478,158 +490,24 @@ def finish(
         outcome: What its executor answered, whatever that is.
         wait: As for ``prepare``.
     """
-    return close(guard, call, outcome, wait=wait)
-
-
-def request(guard: Guard, attempt: Attempt) -> ToolResult:
-    """Make, or find, the pending approval of a payload; nothing is held and nothing runs."""
+    attempt = call._attempt
+    if attempt.close():
+        if not wait:
+            raise StoreBusy
+        execute.end_programs(attempt)
+    ending = closing.judge(guard, attempt, outcome)
     try:
-        answer = prepare(guard, attempt)
-    except BaseException as error:
-        end_interrupted(guard, attempt, error)
-        raise
-    assert isinstance(answer, ToolResult)
-    return answer
-
-
-def call(guard: Guard, attempt: Attempt) -> ToolResult:
-    """Drive one call from a thread that may block."""
-    try:
-        if guard.lifecycle is not None and attempt.tool_id.startswith(FROZEN_PREFIX):
-            return _with_lifecycle(guard, guard.lifecycle, attempt)
-        ready = prepare(guard, attempt)
-        if isinstance(ready, ToolResult):
-            return ready
-        return finish(guard, ready, execute.run(guard, ready))
-    except BaseException as error:
-        # A KeyboardInterrupt may come at any line; the record still tells how the call ended.
-        end_interrupted(guard, attempt, error)
-        raise
-
-
-def _with_lifecycle(guard: Guard, lifecycle: Lifecycle, attempt: Attempt) -> ToolResult:
-    lifecycle.before(attempt)
-    ready = prepare(guard, attempt)
-    if not isinstance(ready, ToolResult):
-        ready = finish(guard, ready, execute.run(guard, ready))
-    return ready if ready.failure is None else lifecycle.after(attempt, ready)
-
-
-async def acall(guard: Guard, attempt: Attempt) -> ToolResult:
-    """Drive one call on an event loop without ever blocking it."""
-    lifecycle = guard.lifecycle
-    if lifecycle is None or not attempt.tool_id.startswith(FROZEN_PREFIX):
-        return await _acall(guard, attempt)
-    await _in_thread(guard, lambda: lifecycle.before(attempt))
-    result = await _acall(guard, attempt)
-    return result if result.failure is None else lifecycle.after(attempt, result)
-
-
-async def _acall(guard: Guard, attempt: Attempt) -> ToolResult:
-    try:
-        ready = await _off_loop(guard, lambda wait: prepare(guard, attempt, wait=wait))
-        if isinstance(ready, ToolResult):
-            return ready
-        outcome = await _execute(guard, ready)
-        return await _off_loop(guard, lambda wait: finish(guard, ready, outcome, wait=wait))
-    except GeneratorExit as error:
-        # The loop is gone, so nothing can be awaited any more.
-        end_interrupted(guard, attempt, error)
-        raise
-    except BaseException as error:
-        ended = error
-        await _off_loop(guard, lambda wait: end_interrupted(guard, attempt, ended, wait=wait))
-        raise
-
-
-def end_interrupted(
-    guard: Guard, attempt: Attempt, error: BaseException, *, wait: bool = True
-) -> None:
-    """Record how an attempt ended that something like an interrupt went through.
-
-    Args:
-        guard: The parts.
-        attempt: At any step; whatever runs for it is ended.
-        error: What went through. An ``Exception`` of an attempt that was not accepted is the
-            caller's mistake or a fault, and no end of a call.
-        wait: As for ``prepare``.
-    """
-    attempt.cancel.cancel()
-    attempt.close()
-    if attempt.accepted:
-        outcome = execute.interrupted(attempt)
-        ended = finish(guard, mint(attempt, guard.services), outcome, wait=wait)
-        if ended.failure is None or ended.failure.code != "evidence_not_closed":
-            return
-    if not isinstance(error, Exception) and not _recorded(guard, attempt):
-        text = f"ended by {kind_of(error)} before it started"
-        record_refusal(guard, attempt, failure("cancelled", text, started=False), wait=wait)
-
-
-def _recorded(guard: Guard, attempt: Attempt) -> bool:
-    """Tell whether a record of an attempt is there, and not only was about to be."""
-    if not attempt.seqs:
-        return False
-    last = attempt.seqs[-1]
-    try:
-        rows = guard.store.read(lambda t: t.records(attempt.chain, after=last - 1, limit=1))
-    except StoreError:
-        return True
-    return any(row.seq == last and row.call == attempt.call_id for row in rows)
-
-
-async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:
-    entry = call._attempt.entry
-    if entry.inline and not entry.tool.secret_slots:
-        return execute.enter(call)
-    if entry.is_async:
-        problem = None
-        if entry.tool.secret_slots:
-            problem = await _in_thread(guard, lambda: execute.fetch_secrets(guard, call))
-        if problem is not None:
-            return problem
-        return execute.uninterrupted(await execute.run_async_tool(call, call.limits.timeout_s))
-    return await _in_thread(guard, lambda: execute.run(guard, call), token=call.cancel)
-
-
-async def _off_loop(guard: Guard, step: Callable[[bool], T]) -> T:
-    """Run a step on the loop's thread if it can neither wait nor flush, else in another."""
-    if not guard.policy.needs_thread:
-        try:
-            return step(False)
-        except StoreBusy:
-            pass
-    return await _in_thread(guard, lambda: step(True))
-
-
-async def _in_thread(guard: Guard, work: Callable[[], T], *, token: CancelToken | None = None) -> T:
-    """Await work in a thread to its end, even where this task is cancelled meanwhile.
-
-    With a token (of work that can be long) cancelling stops the work, and it is waited for a
-    short while only; without one the work is short and always awaited.
-    """
-    import asyncio
-
-    future = asyncio.get_running_loop().run_in_executor(guard.threads.pool(), work)
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        if token is not None:
-            token.cancel()
-        await _settle(future, None if token is None else execute.PATIENCE_S)
-        raise
-
-
-async def _settle(future: asyncio.Future[T], patience_s: float | None) -> None:
-    """Wait for work in a thread, through any further cancelling: what it did is to be known."""
-    import asyncio
-
-    deadline = None if patience_s is None else time.monotonic() + patience_s
-    while not future.done():
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
-            return
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait({future}, timeout=left)
-    with contextlib.suppress(asyncio.CancelledError):
-        future.exception()
+        if attempt.key is None and not ending.returned and attempt.entry.settle is None:
+            seq = guard.store.append(ending.draft, closes=attempt.opened, wait=wait)
+        else:
+            seq = guard.store.transact(
+                lambda tables: closing.settle(attempt, tables, ending), wait=wait
+            )
+    except StoreError as error:
+        return closing.not_recorded(attempt, ending, error.message)
+    except NotOpen:
+        return closing.not_recorded(attempt, ending, "the call is not open any more")
+    if guard.pump.active:
+        guard.pump.notify()
+    attempt.seqs.append(seq)
+    return closing.result(attempt, ending)

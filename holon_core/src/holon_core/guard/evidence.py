@@ -7,6 +7,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
+from holon_core.store.evidence_tables import Draft
 from holon_core.visible import escape_controls
 
 if TYPE_CHECKING:
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
     from holon_core.records.caller import CallerContext
-    from holon_core.store.evidence_tables import OpenCall
-    from holon_core.store.protocol import Tables
     from holon_core.wire.schema_marks import Marks
 
 RUNTIME_CHAIN = "_runtime"
 MAX_PAYLOAD_BYTES = 64 * 1024
 MAX_TEMPLATES = 4096
+_OWN = "\0"
 
 
 def compose(fields: dict[str, str]) -> str:
@@ -35,39 +35,6 @@ def caller_fragment(caller: CallerContext) -> str:
     from holon_core.store.approval_tables import caller_json
 
     return compose({name: quote(value) for name, value in caller_json(caller).items()})
-
-
-class Draft:
-    """One record, ready to be appended: everything but its place in the chain."""
-
-    __slots__ = ("at", "body", "call", "chain", "kind", "payload")
-
-    def __init__(
-        self, chain: str, call: str, *, kind: str, at: int, body: bytes, payload: bytes | None
-    ) -> None:
-        self.chain, self.call, self.kind, self.at = chain, call, kind, at
-        self.body, self.payload = body, payload
-
-    def append(
-        self,
-        tables: Tables,
-        *,
-        revision: int | None = None,
-        opens: str = "",
-        closes: OpenCall | None = None,
-    ) -> int:
-        """Append it inside a transaction; return its position. See ``EvidenceTables.append``."""
-        return tables.append(
-            self.chain,
-            self.call,
-            kind=self.kind,
-            at=self.at,
-            body=self.body,
-            payload=self.payload,
-            revision=revision,
-            opens=opens,
-            closes=closes,
-        )
 
 
 class Recorder:
@@ -85,7 +52,7 @@ class Recorder:
         self._host = compose({name: quote(value) for name, value in host.items()})
         self._latest = 0
         self._callers: dict[CallerContext, str] = {}
-        self._templates: dict[tuple[object, ...], tuple[tuple[object, ...], str]] = {}
+        self._templates: dict[tuple[object, ...], tuple[tuple[object, ...], tuple[str, ...]]] = {}
 
     def caller(self, caller: CallerContext) -> str:
         """Return a caller's fragment, encoded once."""
@@ -119,7 +86,7 @@ class Recorder:
         if payload is not None:
             fields["payload"] = _payload_fragment(payload)
         body = compose(fields).encode()
-        return Draft(chain, call, kind=kind, at=at, body=body, payload=payload)
+        return Draft(chain, call, kind, at=at, body=body, payload=payload)
 
     def quick(
         self,
@@ -151,14 +118,13 @@ class Recorder:
                 made["duration_ms"] = str(duration_ms)
             return self.draft(attempt.chain, attempt.call_id, kind, made, payload=payload)
         self._latest = at
-        about = _payload_fragment(payload)
+        call, about = attempt.call_id, _payload_fragment(payload)
+        start, after_at, after_call, *timed, end = known[1]
         if duration_ms is None:
-            text = known[1] % (at, attempt.call_id, about)
+            text = f"{start}{at}{after_at}{call}{after_call}{about}{end}"
         else:
-            text = known[1] % (at, attempt.call_id, duration_ms, about)
-        return Draft(
-            attempt.chain, attempt.call_id, kind=kind, at=at, body=text.encode(), payload=payload
-        )
+            text = f"{start}{at}{after_at}{call}{after_call}{duration_ms}{timed[0]}{about}{end}"
+        return Draft(attempt.chain, call, kind, at=at, body=text.encode(), payload=payload)
 
     def _keep(
         self,
@@ -171,12 +137,12 @@ class Recorder:
     ) -> None:
         if len(self._templates) >= MAX_TEMPLATES:
             self._templates.clear()
-        fields = {name: text.replace("%", "%%") for name, text in fields.items()}
-        fields.update(at="%d", call='"%s"', kind=f'"{kind}"', payload="%s", v="1")
+        # Cut where a record has its own: no encoded text holds this character.
+        fields.update(at=_OWN, call=f'"{_OWN}"', kind=f'"{kind}"', payload=_OWN, v="1")
         if timed:
-            fields["duration_ms"] = "%d"
+            fields["duration_ms"] = _OWN
         # What it depends on is kept beside it, so that no id is used again while it is known.
-        self._templates[key] = (depends_on, compose(fields))
+        self._templates[key] = (depends_on, tuple(compose(fields).split(_OWN)))
 
     def host_fragment(self) -> str:
         """Return what records say of their writer."""

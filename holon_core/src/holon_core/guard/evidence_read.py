@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,8 @@ from attrs import evolve
 
 from holon_core.errors import JsonRefused, Misuse, Refused
 from holon_core.governed import Facet, operation
-from holon_core.guard import bundle, verify
 from holon_core.guard.evidence import RUNTIME_CHAIN
+from holon_core.guard.retention import MAX_REASON, note_erased
 from holon_core.guard.workspaces import COLLECTION as WORKSPACES
 from holon_core.ids import new_id
 from holon_core.names import (
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from holon_core.wire.json_types import JsonValue
 
 MAX_LIMIT = 1000
-MAX_REASON = 2000
 PREVIEW_CHARS = 200
 # Records per change while an index grows or payloads are erased: callers wait no longer for it.
 BATCH = 5000
@@ -157,12 +155,14 @@ class Evidence(Facet):
                 the kept head of it.
             Misuse: The head is no ``EvidenceHead``.
         """
+        from holon_core.guard.verify import verify_chain
+
         if head is not None and not isinstance(head, EvidenceHead):
             raise Misuse("head is an EvidenceHead; of a printed one make EvidenceHead(**values)")
         kept = head is not None and head.chain == workspace
         # A kept head proves that the chain was there, whatever is left of it.
         chain = chain_of(workspace) if kept else self._chain(workspace)
-        return verify.verify_chain(self._store, chain, head=head, progress=progress)
+        return verify_chain(self._store, chain, head=head, progress=progress)
 
     @operation("evidence/erase")
     def erase(
@@ -225,6 +225,8 @@ class Evidence(Facet):
 
         Source: docs/evidence.md, "Bundles".
         """
+        from holon_core.guard import bundle
+
         _check_page(after, 1)
         head = self.head(workspace)
         previous = self._hash_at(head.chain, after)
@@ -235,6 +237,8 @@ class Evidence(Facet):
     def _lines(
         self, head: EvidenceHead, after: int, previous: str
     ) -> Iterator[dict[str, JsonValue]]:
+        from holon_core.guard import bundle, verify
+
         yield bundle.header(head.chain, first=after + 1, previous=previous)
         yield from map(
             bundle.record, verify.rows(self._store, head.chain, after=after, to=head.seq)
@@ -289,30 +293,10 @@ class Evidence(Facet):
         def erase(tables: Tables) -> int:
             seqs = [row.seq for row in tables.records_of(call_id) if row.chain == chain]
             erased = sum(tables.erase_payload(chain, seq) for seq in seqs)
-            self._note_erased(tables, chain, call_id, said, erased)
+            note_erased(self._recorder, tables, said, chain=chain, call=call_id, erased=erased)
             return erased
 
         return self._store.transact(erase, full=True)
-
-    def _note_erased(
-        self,
-        tables: Tables,
-        chain: str,
-        call: str,
-        said: dict[str, str],
-        erased: int,
-        **more: int,
-    ) -> None:
-        """Record in the same transaction what was erased; nothing where nothing was."""
-        if not erased:
-            return
-        texts = {
-            name: self._recorder.safe_text(text, limit=MAX_REASON) for name, text in said.items()
-        }
-        fields = {name: quote(text) for name, text in texts.items()}
-        fields |= {name: str(number) for name, number in {"erased": erased, **more}.items()}
-        fields["host"] = self._recorder.host_fragment()
-        self._recorder.draft(chain, call, "payloads_erased", fields).append(tables)
 
     def _erase_before(self, chain: str, at: int, said: dict[str, str]) -> int:
         end = self._store.read(lambda tables: tables.head(chain))
@@ -322,7 +306,8 @@ class Evidence(Facet):
             def erase(tables: Tables, after: int = after) -> int:
                 to = after + BATCH
                 erased = tables.erase_payloads_before(chain, at, after=after, to=to)
-                self._note_erased(tables, chain, erasing, said, erased, before_unix_seconds=at)
+                more = {"erased": erased, "before_unix_seconds": at}
+                note_erased(self._recorder, tables, said, chain=chain, call=erasing, **more)
                 return erased
 
             total += self._store.transact(erase, full=True)
@@ -361,10 +346,12 @@ def preview(payload: bytes | None) -> str:
 
 
 def _json(data: Any) -> JsonValue:
+    from holon_core.guard.bundle import MAX_LINE_BYTES
+
     if not isinstance(data, bytes):
         return None
     try:
-        return parse(data, max_bytes=bundle.MAX_LINE_BYTES)
+        return parse(data, max_bytes=MAX_LINE_BYTES)
     except JsonRefused:
         return None
 

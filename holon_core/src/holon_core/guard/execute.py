@@ -71,14 +71,14 @@ def run(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     attempt = call._attempt
     if attempt.cancelled:
         return interrupted(attempt)
-    if call.tool.secret_slots:
+    entry = attempt.entry
+    if entry.tool.secret_slots:
         problem = fetch_secrets(guard, call)
         if problem is not None:
             return problem
-    entry = attempt.entry
     if entry.is_async:
         return _on_loop(guard, call)
-    limit = call.limits.timeout_s
+    limit = attempt.limits.timeout_s
     if limit is None or entry.self_limiting:
         return enter(call)
     try:

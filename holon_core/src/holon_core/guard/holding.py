@@ -47,7 +47,7 @@ def hold(
     if approval is None:
         problem = failure("approval_limit")
         draft = refusal_draft(guard, attempt, problem, "refused")
-        attempt.seqs.append(draft.append(tables))
+        attempt.seqs.append(tables.append(draft))
         return refused(attempt, problem)
     attempt.approval_id = approval.id
     problem = evolve(problem, details={**problem.details, "pending": approval.id})
@@ -64,7 +64,7 @@ def hold(
                 expires_at=now + guard.config.key_ttl_s,
             )
     draft = refusal_draft(guard, attempt, problem, "held" if waits else "approval_requested")
-    attempt.seqs.append(draft.append(tables))
+    attempt.seqs.append(tables.append(draft))
     return refused(attempt, problem, held=waits)
 
 

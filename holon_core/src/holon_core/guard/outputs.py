@@ -234,7 +234,7 @@ def _append(
     def work(tables: Tables) -> int:
         if body is not None:
             tables.put_document(COLLECTION, output_id, body, at=at)
-        return draft.append(tables)
+        return tables.append(draft)
 
     seq = guard.store.transact(work)
     guard.pump.notify()

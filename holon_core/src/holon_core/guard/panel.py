@@ -11,6 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from holon_core.plugins.faults import kind_of
+from holon_core.records.base import Record
 from holon_core.records.policy import PolicyRequest, Verdict
 from holon_core.records.words import Decision
 from holon_core.visible import escape_controls
@@ -21,8 +22,8 @@ _MAX_REASON = 500
 _JOIN_S = 1.0
 
 
-@frozen(kw_only=True)
-class NamedPolicy:
+@frozen(kw_only=True, eq=False, repr=False)
+class NamedPolicy(Record):
     """A plugin's policy with the name and the distribution that it is known by."""
 
     name: str

@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from holon_core.guard.panel import NamedPolicy, PolicyPanel
 from holon_core.guard.rules import CompiledRule, compile_rules
+from holon_core.records.base import Record
 from holon_core.records.caller import CallerContext
 from holon_core.records.policy import PolicyRequest, Verdict
 from holon_core.records.rule import Rule
@@ -31,8 +32,8 @@ _MEMO_SIZE = 4096
 _WORKSPACES = 256
 
 
-@frozen(kw_only=True)
-class PolicyOutcome:
+@frozen(kw_only=True, eq=False, repr=False)
+class PolicyOutcome(Record):
     """What policy decided of one call.
 
     ``rule`` and ``reason`` are those of the first verdict as strict as the decision; ``trail``
@@ -77,15 +78,12 @@ class PolicyEngine:
     ) -> None:
         self._rules = compile_rules(rules)
         self._panel = PolicyPanel(plugin_policies, budget_s=budget_s) if plugin_policies else None
+        # Whether ``decide`` may wait, so that an event loop has to call it from a thread.
+        self.needs_thread = self._panel is not None
         self._workspace_config = workspace_config
         self._missing_guards = missing_guards
         self._workspaces: dict[str, _WorkspaceRules] = {}
         self._memo: OrderedDict[tuple[Any, ...], tuple[object, PolicyOutcome]] = OrderedDict()
-
-    @property
-    def needs_thread(self) -> bool:
-        """Whether ``decide`` may wait, so that an event loop has to call it from a thread."""
-        return self._panel is not None
 
     def decide_operation(
         self, request: PolicyRequest, default: Verdict, *, in_spite_of_missing: bool = False
@@ -113,12 +111,12 @@ class PolicyEngine:
         if missing := self._missing_guards():
             return _guards_missing(missing)
         workspace = self._rules_of(request.caller.workspace)
-        key = self._memo_key(request.tool, request.caller, request.posture, request.effects_used)
-        if key is not None and (outcome := self._remembered(key, workspace)) is not None:
+        key = _memo_key(request.tool, request.caller, request.posture, request.effects_used)
+        if (outcome := self._remembered(key, workspace)) is not None:
             return outcome
         trail, depends_on_arguments = self._walk(request, workspace)
         outcome = _strictest(trail)
-        if key is not None and not depends_on_arguments:
+        if self._panel is None and request.tool.digest and not depends_on_arguments:
             self._remember(key, workspace, outcome)
         return outcome
 
@@ -133,10 +131,12 @@ class PolicyEngine:
 
         It spares the common call the making of a request.
         """
-        key = self._memo_key(tool, caller, posture, effects_used)
-        if key is None or self._missing_guards():
+        found = self._memo.get(_memo_key(tool, caller, posture, effects_used))
+        if found is None or self._missing_guards():
             return None
-        return self._remembered(key, self._rules_of(caller.workspace))
+        workspace = caller.workspace
+        rules = None if workspace is None else self._rules_of(workspace)
+        return found[1] if found[0] is rules else None
 
     def close(self) -> tuple[str, ...]:
         """End the guard thread; return the names of threads that could not be ended."""
@@ -186,26 +186,6 @@ class PolicyEngine:
         self._workspaces[workspace] = fresh
         return fresh
 
-    def _memo_key(
-        self,
-        tool: RuntimeToolDescriptor,
-        caller: CallerContext,
-        posture: Posture,
-        effects_used: frozenset[Effect],
-    ) -> tuple[Any, ...] | None:
-        if self._panel is not None or not tool.digest:
-            return None
-        return (
-            tool.digest,
-            caller.principal,
-            caller.workspace,
-            caller.role,
-            caller.profile,
-            caller.plan_step,
-            posture,
-            effects_used,
-        )
-
     def _remembered(
         self, key: tuple[Any, ...], workspace: _WorkspaceRules | None
     ) -> PolicyOutcome | None:
@@ -245,6 +225,24 @@ class _WorkspaceRules:
         concerned = [rule for rule in self._rules if rule.concerns(request)]
         verdicts = [rule.verdict for rule in concerned if rule.fits(request.arguments)]
         return verdicts, any(rule.needs_arguments for rule in concerned)
+
+
+def _memo_key(
+    tool: RuntimeToolDescriptor,
+    caller: CallerContext,
+    posture: Posture,
+    effects_used: frozenset[Effect],
+) -> tuple[Any, ...]:
+    return (
+        tool.digest,
+        caller.principal,
+        caller.workspace,
+        caller.role,
+        caller.profile,
+        caller.plan_step,
+        posture,
+        effects_used,
+    )
 
 
 def _base(tool: RuntimeToolDescriptor, match: CompiledRule | None) -> Verdict:

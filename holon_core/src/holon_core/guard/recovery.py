@@ -48,7 +48,8 @@ def _lives(live: Path | None, runtime: str) -> bool:
 def _interrupt(tables: Tables, recorder: Recorder, call: OpenCall) -> None:
     fields = {"accepted_seq": str(call.seq), "runtime": quote(call.runtime)}
     try:
-        recorder.draft(call.chain, call.call, "interrupted", fields).append(tables, closes=call)
+        draft = recorder.draft(call.chain, call.call, "interrupted", fields)
+        tables.append(draft, closes=call)
     except NotOpen:
         # Another process that opens at the same time was first.
         return

@@ -8,16 +8,17 @@ from attrs import evolve
 
 from holon_core.errors import StoreError, StructuredFailureKind
 from holon_core.guard import call as guarded
-from holon_core.guard import idempotency
+from holon_core.guard import drive, idempotency
 from holon_core.guard.attempt import Refusal
 from holon_core.guard.evidence import encode
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.holding import make_preview
 from holon_core.guard.results import blocking_of, common_fields, record_refusal, refs, unrecorded
 from holon_core.guard.spending import reason_without_spending
+from holon_core.records.explanation import ExplainStep, Explanation
 from holon_core.records.failure import failure
 from holon_core.records.policy import PolicyRequest
-from holon_core.records.result import ExplainStep, Explanation, ToolResult
+from holon_core.records.result import ToolResult
 from holon_core.records.words import Decision, Posture, Status
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
     except StoreError as error:
         return unrecorded(attempt, error)
     except BaseException as error:
-        guarded.end_interrupted(guard, attempt, error)
+        drive.end_interrupted(guard, attempt, error)
         raise
 
 
@@ -62,7 +63,7 @@ def _rehearsed(guard: Guard, attempt: Attempt) -> ToolResult:
         attempt.arguments, attempt.canonical, attempt.entry.input_marks
     )
     draft = guard.recorder.draft(attempt.chain, attempt.call_id, "dry_run", fields, payload=payload)
-    attempt.seqs.append(guard.store.transact(draft.append))
+    attempt.seqs.append(guard.store.append(draft))
     guard.pump.notify()
     return ToolResult(
         status=Status.COMPLETED,

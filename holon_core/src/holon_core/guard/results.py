@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holon_core.guard.attempt import Attempt
-    from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
     from holon_core.records.outcome import ExecutorFailure
+    from holon_core.store.evidence_tables import Draft
 
 MAX_CODE = 100
 MAX_REASONS = 20
@@ -98,7 +98,9 @@ def gathered(problems: Sequence[StructuredFailure]) -> StructuredFailure:
 
 def refs(attempt: Attempt) -> tuple[EvidenceRef, ...]:
     """Point at the records that an attempt has left."""
-    return tuple([EvidenceRef(attempt.chain, seq) for seq in attempt.seqs])
+    chain = attempt.chain
+    # As ``EvidenceRef(…)``, without the function that the class would be made in.
+    return tuple([tuple.__new__(EvidenceRef, (chain, seq)) for seq in attempt.seqs])
 
 
 def failure_fragment(guard: Guard, problem: StructuredFailure) -> str:
@@ -150,7 +152,7 @@ def record_refusal(
     """Record an attempt that did not run, and answer it."""
     draft = refusal_draft(guard, attempt, problem, "refused")
     try:
-        attempt.seqs.append(guard.store.transact(draft.append, wait=wait, single=True))
+        attempt.seqs.append(guard.store.append(draft, wait=wait))
     except StoreError as error:
         return unrecorded(attempt, error, problem)
     guard.pump.notify()

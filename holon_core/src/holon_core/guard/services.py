@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from holon_core.errors import Misuse
 from holon_core.plugins.faults import text_of
+from holon_core.records.base import Record
 from holon_core.records.outcome import ExecutorEvidenceDraft
 from holon_core.visible import escape_controls
 
@@ -27,8 +28,8 @@ MAX_MESSAGE = 500
 _NUMBERS = (int, float)
 
 
-@frozen(kw_only=True)
-class Progress:
+@frozen(kw_only=True, eq=False, repr=False)
+class Progress(Record):
     """How far long work is: one shape for command line, protocol and callbacks."""
 
     stage: str

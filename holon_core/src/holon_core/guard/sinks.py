@@ -64,6 +64,8 @@ class SinkPump:
         ]
         if len({each.name for each in self._all}) < len(self._all):
             raise Misuse("two evidence sinks have one name; name each differently")
+        # Whether there is anything to notify of records, or to wait for.
+        self.active = bool(self._all)
         self._required = [each for each in self._all if each.required]
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -80,7 +82,7 @@ class SinkPump:
 
     def notify(self) -> None:
         """Tell that a record was committed. Cheap, and never fails a call."""
-        if not self._all:
+        if not self.active:
             return
         # Not locked: a count that is off by a few is put right by the next look at the store.
         self._notified += 1

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from holon_core.errors import StoreError
 from holon_core.guard import call as guarded
-from holon_core.guard import execute
+from holon_core.guard import drive, execute
 from holon_core.guard.attempt import Attempt, Refusal
 from holon_core.guard.results import record_refusal, unrecorded
 from holon_core.store.evidence_tables import CatalogueMoved
@@ -62,7 +62,7 @@ def trial(
         except StoreError as error:
             return unrecorded(attempt, error)
         except BaseException as error:
-            guarded.end_interrupted(guard, attempt, error)
+            drive.end_interrupted(guard, attempt, error)
             raise
 
 

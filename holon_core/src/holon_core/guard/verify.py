@@ -125,8 +125,7 @@ def verify_chain(
 
     Source: docs/evidence.md, "What the chain shows".
     """
-    end, newest, strays = store.read(partial(_bounds, chain=chain))
-    last = end[0] if type(end[0]) is int else newest
+    anchor, last, strays = store.read(partial(_bounds, chain=chain))
     walk = Walk(chain, kept=head)
     broken = None
     try:
@@ -134,7 +133,7 @@ def verify_chain(
             walk.row(row)
             if progress is not None and row.seq % PAGE == 0:
                 progress(Progress(stage="verify", done=row.seq, total=last))
-        _check_end(walk, end, newest)
+        _check_anchor(walk, *anchor)
         if strays:
             walk.fail("may be missing: the store holds records of a chain that lost its head")
     except Broken as error:
@@ -177,26 +176,25 @@ def verify_bundle(path: Path | str, *, head: EvidenceHead | None = None) -> Veri
     return _outcome(walk, broken)
 
 
-def _bounds(tables: Tables, chain: str) -> tuple[tuple[int, str], int, bool]:
+def _bounds(tables: Tables, chain: str) -> tuple[tuple[Any, Any, Any], int, bool]:
     # In one view: what a writer adds later is beyond all of it.
     newest = tables.records_before(chain, before=_LAST, limit=1)
-    end = tables.stored_head(chain)
-    if end is None:
-        return (0, genesis(chain)), 0, tables.has_strays()
-    return end, newest[0].seq if newest else 0, False
+    anchor = tables.stored_anchor(chain)
+    if anchor is None:
+        return (0, genesis(chain), None), 0, tables.has_strays()
+    return anchor, newest[0].seq if newest else 0, not newest and tables.has_strays()
 
 
 def _page(tables: Tables, chain: str, after: int, to: int) -> list[Row]:
     return tables.records(chain, after=after, limit=PAGE, to=to)
 
 
-def _check_end(walk: Walk, end: tuple[int, str], newest: int) -> None:
-    if walk.seq != end[0]:
-        walk.fail("is missing: the chain ends before its head")
-    if walk.hash != end[1]:
-        raise Broken(f"record {walk.seq} is not what the chain's head says", walk.seq)
-    if newest > walk.seq:
-        walk.fail("lies beyond the chain's head")
+def _check_anchor(walk: Walk, seq: Any, said: Any, found: Any) -> None:
+    """Compare a chain with its anchor: an earlier head that stands beside the records."""
+    if type(seq) is not int or seq > walk.seq:
+        walk.fail("is missing: the chain ends before its anchor")
+    if said != (genesis(walk.chain) if seq == 0 else found):
+        raise Broken(f"record {seq} is not what the chain's anchor says", max(1, seq))
 
 
 def _begin(lines: Iterator[dict[str, JsonValue]], head: EvidenceHead | None) -> Walk:

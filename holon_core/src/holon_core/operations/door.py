@@ -9,6 +9,7 @@ from attrs import frozen
 
 from holon_core.errors import Misuse, Refused
 from holon_core.names import several
+from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.words import Authority
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 Params = Mapping[str, Any]
 
 
-@frozen(kw_only=True)
-class Door:
+@frozen(kw_only=True, eq=False, repr=False)
+class Door(Record):
     """One request's way into a runtime; the caller comes from the host, never from the request.
 
     ``cancel`` is raised where whoever asked no longer wants the answer.

@@ -9,7 +9,7 @@ from holon_core.operations.dispatch import read_params
 from holon_core.operations.faults import BadRequest
 from holon_core.operations.governing import Asked
 from holon_core.operations.trail import CALLS
-from holon_core.records.result import ExplainStep
+from holon_core.records.explanation import ExplainStep
 from holon_core.records.words import READ_ONLY
 
 if TYPE_CHECKING:

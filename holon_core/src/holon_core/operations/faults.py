@@ -17,6 +17,7 @@ from holon_core.errors import (
     StoreError,
 )
 from holon_core.operations.answers import to_json
+from holon_core.records.base import Record
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.words import Word
 
@@ -38,8 +39,8 @@ class ProblemStatus(Word):
     MISUSED = "misused"
 
 
-@frozen(kw_only=True)
-class Problem:
+@frozen(kw_only=True, eq=False, repr=False)
+class Problem(Record):
     """A refused request: its status, and ``failure`` or ``findings`` as JSON."""
 
     status: ProblemStatus

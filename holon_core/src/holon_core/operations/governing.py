@@ -17,6 +17,7 @@ from holon_core.guard.spending import spend
 from holon_core.names import checked_caller
 from holon_core.operations.trail import CALLS, DECISIONS, Trail, trail
 from holon_core.records.approval import ApprovalRecord
+from holon_core.records.base import Record
 from holon_core.records.caller import CallerContext
 from holon_core.records.failure import failure
 from holon_core.records.policy import PolicyRequest, Verdict
@@ -54,8 +55,8 @@ class _Moved(Exception):
     """What policy was asked about has changed before the operation was recorded."""
 
 
-@frozen(kw_only=True)
-class Asked:
+@frozen(kw_only=True, eq=False, repr=False)
+class Asked(Record):
     """One operation as somebody asks it."""
 
     operation: Operation
@@ -173,8 +174,8 @@ class Governing:
             if asked.held is not None:
                 tables.set_held_state(asked.held.call_id, HeldState.RELEASED)
             _use_effects(tables, asked, used)
-            return made.accepted(asked.params).append(
-                tables, revision=revision, opens=guard.runtime_id
+            return tables.append(
+                made.accepted(asked.params), revision=revision, opens=guard.runtime_id, anchor=True
             )
 
         answer = guard.store.transact(begin, full=True)

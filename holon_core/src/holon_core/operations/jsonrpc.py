@@ -10,6 +10,7 @@ from attrs import frozen
 
 from holon_core.errors import HolonError, JsonRefused, Rejected
 from holon_core.operations.faults import BadRequest, ProblemStatus, UnknownOperation, problem_of
+from holon_core.records.base import Record
 from holon_core.wire.strict_json import parse
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -31,8 +32,8 @@ Message = dict[str, Any]
 _MEMBERS = {"jsonrpc", "id", "method", "params"}
 
 
-@frozen(kw_only=True)
-class Request:
+@frozen(kw_only=True, eq=False, repr=False)
+class Request(Record):
     """One request; a notification where ``answered`` is false."""
 
     id: RequestId
@@ -41,8 +42,8 @@ class Request:
     params: Mapping[str, Any]
 
 
-@frozen(kw_only=True)
-class Fault:
+@frozen(kw_only=True, eq=False, repr=False)
+class Fault(Record):
     """Why a request has no result; ``id`` is ``None`` where it could not be told."""
 
     code: int

@@ -17,9 +17,10 @@ from holon_core.operations.schemas import (
     params,
     text,
 )
+from holon_core.records.explanation import ExplainStep, Explanation
 from holon_core.records.finding import Finding
 from holon_core.records.operation import Operation
-from holon_core.records.result import ExplainStep, Explanation, ToolResult
+from holon_core.records.result import ToolResult
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Authority, Decision, Effect
 

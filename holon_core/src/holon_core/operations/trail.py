@@ -17,12 +17,12 @@ from holon_core.records.words import READ_ONLY
 from holon_core.store.evidence_tables import NotOpen, OpenCall
 
 if TYPE_CHECKING:
-    from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
     from holon_core.guard.policy import PolicyOutcome
     from holon_core.records.approval import ApprovalRecord
     from holon_core.records.caller import CallerContext
     from holon_core.records.operation import Operation
+    from holon_core.store.evidence_tables import Draft
 
 KIND = "operation"
 PARAMS_DOMAIN = "holon-operation-parameters/1"
@@ -138,7 +138,7 @@ class Trail:
             return
         draft = self._draft(outcome, {} if code is None else {"code": quote(code)})
         with contextlib.suppress(NotOpen):
-            self._guard.store.transact(lambda tables: draft.append(tables, closes=self._open))
+            self._guard.store.append(draft, closes=self._open)
         self._guard.pump.notify()
 
     def _draft(self, outcome: str, fields: dict[str, str]) -> Draft:

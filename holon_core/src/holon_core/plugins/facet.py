@@ -11,6 +11,7 @@ from attrs import frozen
 from holon_core.errors import Refused
 from holon_core.governed import Facet, operation
 from holon_core.names import required_name, required_text
+from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.listing import Listing
 
@@ -25,8 +26,8 @@ GUARDS = "holon.guards"
 MAX_GUARDS = 10_000
 
 
-@frozen(kw_only=True)
-class PluginState:
+@frozen(kw_only=True, eq=False, repr=False)
+class PluginState(Record):
     """One plugin: whether it is active, who provides it, and what was found wrong.
 
     ``distribution`` and ``version`` are empty for an object that the host gave.

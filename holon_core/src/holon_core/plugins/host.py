@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
@@ -12,6 +11,7 @@ from holon_core.errors import Misuse, RuntimeNotOpen
 from holon_core.ids import capability_id
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterable, Sequence
 
     from holon_core.catalogue.registry import Registered
@@ -258,6 +258,8 @@ class Host:
     @property
     def logger(self) -> logging.Logger:
         """Return the plugin's logger."""
+        import logging
+
         return logging.getLogger(f"holon.plugin.{self.name}")
 
     def documents(self, collection: str, kind: Any = None) -> Documents[Any]:

@@ -10,10 +10,10 @@ from attrs import evolve, field, frozen
 
 from holon_core.ids import RESERVED_SOURCES, SOURCE_ID
 from holon_core.plugins.faults import kind_of, told
-from holon_core.plugins.loader import FIRST_PARTY
+from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.offers import is_first_party, owner_of, single
+from holon_core.records.base import Record
 from holon_core.records.lane import CapabilityLane, LaneExecutor
-from holon_core.records.skill import SkillSourceDescriptor
 from holon_core.records.words import LaneKind, Origin, Posture
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.offers import Offers
     from holon_core.records.frozen_kind import FrozenToolKind
     from holon_core.records.lane import SkillSource
+    from holon_core.records.skill import SkillSourceDescriptor
     from holon_core.records.tool import Provenance
 
 RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
@@ -30,8 +31,8 @@ _OF_A_KIND = ("validate", "ready", "build", "execute", "preview")
 _NOT_OF_LANES = frozenset({Origin.HOST, Origin.FROZEN})
 
 
-@frozen(kw_only=True)
-class Source:
+@frozen(kw_only=True, eq=False, repr=False)
+class Source(Record):
     """A source of definitions as it counts: its descriptor as it was when it was offered."""
 
     source: SkillSource
@@ -39,8 +40,8 @@ class Source:
     provenance: Provenance
 
 
-@frozen(kw_only=True)
-class Joined:
+@frozen(kw_only=True, eq=False, repr=False)
+class Joined(Record):
     """The lanes of a runtime by kind, executors by source id, and the sources to read.
 
     ``refused`` says of a lane kind why it is not here although a plugin brings it; ``complete``
@@ -182,6 +183,8 @@ class _Check:
         return self._own_source(item.source, offer.provenance)
 
     def source(self, offer: Offer) -> str:
+        from holon_core.records.skill import SkillSourceDescriptor
+
         descriptor = _typed(offer.item.descriptor, SkillSourceDescriptor)
         if not callable(offer.item.read) or not callable(offer.item.signal):
             raise _Refused(f"the source {descriptor.id} has no read and signal")

@@ -10,26 +10,12 @@ from typing import Any
 from attrs import frozen
 
 from holon_core.plugins.faults import told
+from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.metadata import Installed, Point, installed, normal, version_of
+from holon_core.records.base import Record
 from holon_core.records.tool import Provenance
 
 CORE = "holon-core"
-# Those that the project itself publishes: reserved ids, kinds and names are theirs alone.
-FIRST_PARTY = frozenset(
-    {
-        "holon-adapters",
-        "holon-builtin-memory",
-        "holon-builtin-workspace",
-        "holon-cli",
-        "holon-core",
-        "holon-elegy",
-        "holon-mcp",
-        "holon-plugin-packages",
-        "holon-rust-tools",
-        "holon-script-tools",
-        "holon-workflows",
-    }
-)
 # Stands in a list of distributions for all of them.
 ALL_FIRST_PARTY = "first-party"
 PLUGIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -40,8 +26,8 @@ _SIMPLE = re.compile(r"(>=|<=|<|>)\s*([0-9]+(?:\.[0-9]+)*)")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*\(?([^()\[;@]*)\)?")
 
 
-@frozen(kw_only=True)
-class Found:
+@frozen(kw_only=True, eq=False, repr=False)
+class Found(Record):
     """One entry point: a plugin object that loaded, or the reason why it is not active."""
 
     name: str

@@ -12,6 +12,7 @@ from attrs import frozen
 from holon_core.plugins.faults import told
 from holon_core.plugins.markers import RenamedArgument
 from holon_core.plugins.registration import Registration, options_of
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding
 from holon_core.records.tool import Provenance
 
@@ -24,16 +25,16 @@ MAX_OFFERS = 100_000
 _ORDERING = ("hookwrapper", "wrapper", "tryfirst", "trylast")
 
 
-@frozen(kw_only=True)
-class Offer:
+@frozen(kw_only=True, eq=False, repr=False)
+class Offer(Record):
     """One thing that a plugin offered, and who did."""
 
     item: Any
     provenance: Provenance
 
 
-@frozen(kw_only=True)
-class Quarantined:
+@frozen(kw_only=True, eq=False, repr=False)
+class Quarantined(Record):
     """A fault of a plugin: why it is not active, or what of it was refused."""
 
     name: str
@@ -41,8 +42,8 @@ class Quarantined:
     findings: tuple[Finding, ...]
 
 
-@frozen(kw_only=True)
-class Candidate:
+@frozen(kw_only=True, eq=False, repr=False)
+class Candidate(Record):
     """A plugin object that is about to be registered."""
 
     plugin: Any

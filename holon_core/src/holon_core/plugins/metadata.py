@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holon_core.plugins.faults import told
+from holon_core.records.base import Record
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -18,16 +19,16 @@ _SECTION = re.compile(rf"^\s*\[\s*{GROUP}\s*\]\s*$", re.MULTILINE)
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
-@frozen(kw_only=True)
-class Point:
+@frozen(kw_only=True, eq=False, repr=False)
+class Point(Record):
     """One entry point of the group: a plugin's name, and where its object is."""
 
     name: str
     value: str
 
 
-@frozen(kw_only=True)
-class Installed:
+@frozen(kw_only=True, eq=False, repr=False)
+class Installed(Record):
     """One installed distribution that offers plugins; ``problem`` says why it can't be read."""
 
     name: str

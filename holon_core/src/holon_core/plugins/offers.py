@@ -11,9 +11,9 @@ from attrs import frozen
 
 from holon_core.errors import Rejected
 from holon_core.plugins.faults import kind_of, told
-from holon_core.plugins.loader import FIRST_PARTY
-from holon_core.plugins.metadata import normal
+from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.services import SERVICE_NAME
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding
 from holon_core.records.tool import Provenance
 
@@ -26,8 +26,8 @@ RESERVED_SCHEMES = frozenset({"env", "file", "keyring", "secret"})
 _UNUSABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@frozen(kw_only=True)
-class Offers:
+@frozen(kw_only=True, eq=False, repr=False)
+class Offers(Record):
     """The offers of every active plugin, each with who made it.
 
     ``guards`` are the labels of those that belong to a storage root from now on; ``failed``
@@ -189,6 +189,8 @@ def _own_distribution(plugin: object) -> str:
     """Return the distribution of this project that a given module is of, if any."""
     if not isinstance(plugin, ModuleType):
         return ""
+    from holon_core.plugins.metadata import normal
+
     name = normal(plugin.__name__.partition(".")[0])
     return name if name in FIRST_PARTY else ""
 

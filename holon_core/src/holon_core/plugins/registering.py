@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from holon_core.errors import Misuse, Refused
 from holon_core.plugins.lanes import owners_of, source_problem
 from holon_core.records.failure import failure
-from holon_core.records.skill import SkillSourceDescriptor
 from holon_core.records.words import Origin
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from holon_core.catalogue.registry import Registered, Registry
     from holon_core.catalogue.sources import Sources
     from holon_core.plugins.manager import PluginManager
+    from holon_core.records.skill import SkillSourceDescriptor
     from holon_core.records.tool import Provenance, RuntimeToolDescriptor
 
 ORIGINS = frozenset({Origin.REGISTERED, Origin.IMPORTED_STATE})
@@ -52,6 +52,8 @@ class Registering:
         definitions: Iterable[RuntimeToolDescriptor],
     ) -> Registered:
         """Make the definitions of a source those that are given; see ``PluginHost``."""
+        from holon_core.records.skill import SkillSourceDescriptor
+
         if type(source) is not SkillSourceDescriptor or source.origin not in ORIGINS:
             words = ", ".join(sorted(origin.value for origin in ORIGINS))
             raise Misuse(f"a source that is registered has a descriptor of the origin {words}")

@@ -7,12 +7,13 @@ from typing import Any
 
 from attrs import field, frozen
 
+from holon_core.records.base import Record
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState
 
 
-@frozen(kw_only=True)
-class ApprovalRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class ApprovalRecord(Record):
     """One person's decision on one exact payload, or on an argument pattern (a grant).
 
     ``fingerprint`` covers tool, definition, lane and posture, workspace, principal, role,
@@ -47,8 +48,8 @@ class ApprovalRecord:
         return approval_html(self)
 
 
-@frozen(kw_only=True)
-class HeldCall:
+@frozen(kw_only=True, eq=False, repr=False)
+class HeldCall(Record):
     """A call that waits for an approval, complete enough to be shown and decided anywhere.
 
     ``tool`` is the descriptor as it was when the call was held, ``preview`` the executor's

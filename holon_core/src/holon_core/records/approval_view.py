@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import asdict, field, frozen
 
+from holon_core.records.base import Record
 from holon_core.records.words import Word
 
 
@@ -23,8 +24,8 @@ class FlagCode(Word):
     VERY_LONG = "very_long"
 
 
-@frozen(kw_only=True)
-class ViewFlag:
+@frozen(kw_only=True, eq=False, repr=False)
+class ViewFlag(Record):
     """One text that is not what it seems to be.
 
     ``path`` is a JSON pointer into the held call, as ``/arguments/path``; ``shown`` is the place
@@ -37,8 +38,8 @@ class ViewFlag:
     shown: str = ""
 
 
-@frozen(kw_only=True)
-class ViewChange:
+@frozen(kw_only=True, eq=False, repr=False)
+class ViewChange(Record):
     """One difference from the last approved arguments.
 
     ``change`` is ``added``, ``removed`` or ``changed``; ``before`` and ``after`` are JSON text,
@@ -51,8 +52,8 @@ class ViewChange:
     after: str | None = None
 
 
-@frozen(kw_only=True)
-class ShownText:
+@frozen(kw_only=True, eq=False, repr=False)
+class ShownText(Record):
     """JSON as indented text, marked secrets masked, invisible characters written out.
 
     ``total_bytes`` and ``sha256`` (hex) speak of its canonical form after masking; ``cut`` says
@@ -65,8 +66,8 @@ class ShownText:
     cut: bool = False
 
 
-@frozen(kw_only=True)
-class ApprovalView:
+@frozen(kw_only=True, eq=False, repr=False)
+class ApprovalView(Record):
     """A held call as its approver sees it. Every text in it is safe to print as it is.
 
     ``facts`` are what Holon itself states; ``request`` is the lane's dry run of the call;

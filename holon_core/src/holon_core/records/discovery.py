@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 from holon_core.records.failure import BlockingReason
 from holon_core.records.words import (
     ApprovalRequirement,
@@ -18,8 +19,8 @@ from holon_core.records.words import (
 MIN_CONFIDENCE = 0.32
 
 
-@frozen(kw_only=True)
-class FieldMatch:
+@frozen(kw_only=True, eq=False, repr=False)
+class FieldMatch(Record):
     """The words of one field of a tool that a query asks for, as the tool writes them.
 
     ``field`` is ``name`` (with the title), ``description``, ``schema`` (names, texts and allowed
@@ -30,16 +31,16 @@ class FieldMatch:
     words: tuple[str, ...]
 
 
-@frozen(kw_only=True)
-class ScorePart:
+@frozen(kw_only=True, eq=False, repr=False)
+class ScorePart(Record):
     """What one kind of evidence gives to a tool's score."""
 
     part: str
     score: float
 
 
-@frozen(kw_only=True)
-class DiscoveredTool:
+@frozen(kw_only=True, eq=False, repr=False)
+class DiscoveredTool(Record):
     """One tool as a caller finds it: what it is, and whether a call could run now.
 
     ``executable`` means that nothing outside the request has to change first; the arguments are
@@ -75,8 +76,8 @@ class DiscoveredTool:
     score_parts: tuple[ScorePart, ...] = ()
 
 
-@frozen(kw_only=True)
-class DiscoveryPage:
+@frozen(kw_only=True, eq=False, repr=False)
+class DiscoveryPage(Record):
     """A page of tools, best first, else by id.
 
     A page may hold fewer than were asked for; only ``next_cursor`` being null ends the listing.

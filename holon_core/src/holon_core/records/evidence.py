@@ -7,9 +7,11 @@ from typing import Any
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 
-@frozen(kw_only=True)
-class EvidenceRecord:
+
+@frozen(kw_only=True, eq=False, repr=False)
+class EvidenceRecord(Record):
     """One record of a chain.
 
     ``hash`` links it to its predecessor and covers ``body``; ``body`` holds the digest of
@@ -35,8 +37,8 @@ class EvidenceRecord:
         return evidence_html((self,))
 
 
-@frozen(kw_only=True)
-class EvidenceHead:
+@frozen(kw_only=True, eq=False, repr=False)
+class EvidenceHead(Record):
     """Where a chain ends. Kept elsewhere, it shows a later edit or a cut tail."""
 
     chain: str
@@ -44,8 +46,8 @@ class EvidenceHead:
     hash: str
 
 
-@frozen(kw_only=True)
-class Verification:
+@frozen(kw_only=True, eq=False, repr=False)
+class Verification(Record):
     """What verifying a chain found.
 
     ``consistent`` alone says that the chain fits itself; ``matches_head`` is ``None`` where no

@@ -8,11 +8,12 @@ from typing import Any
 from attrs import field, frozen
 
 from holon_core.errors import FAILURES, StructuredFailureKind
+from holon_core.records.base import Record
 from holon_core.visible import escape_controls
 
 
-@frozen(kw_only=True)
-class StructuredFailure:
+@frozen(kw_only=True, eq=False, repr=False)
+class StructuredFailure(Record):
     """Why a call did not complete.
 
     ``kind`` is coarse and closed, ``code`` finer and a row of the failure table, ``message``
@@ -32,8 +33,8 @@ class StructuredFailure:
         return row[3] if row else "see the message"
 
 
-@frozen(kw_only=True)
-class BlockingReason:
+@frozen(kw_only=True, eq=False, repr=False)
+class BlockingReason(Record):
     """One thing that keeps a call from running, with the step that would lift it."""
 
     kind: StructuredFailureKind

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
+from holon_core.records.base import Record
 from holon_core.records.words import Severity
 from holon_core.visible import escape_controls
 
 
-@frozen(kw_only=True)
-class Finding:
+@frozen(kw_only=True, eq=False, repr=False)
+class Finding(Record):
     """One thing found wrong, or worth knowing, about a candidate.
 
     ``path`` is a JSON pointer (RFC 6901) into the candidate; empty for the whole of it.

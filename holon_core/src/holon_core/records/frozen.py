@@ -9,6 +9,7 @@ from attrs import field, frozen
 from attrs.validators import ge, gt, le, max_len, min_len, optional
 
 from holon_core.errors import StructuredFailureKind
+from holon_core.records.base import Record
 from holon_core.records.tool import MAX_OUTPUT_BYTES, MAX_TIMEOUT_S, Dependency, SecretSlot
 from holon_core.records.words import ApprovalRequirement, Effect, Status, Word
 
@@ -54,8 +55,8 @@ class FixtureStatus(Word):
     FAILED = "failed"
 
 
-@frozen(kw_only=True)
-class Fallback:
+@frozen(kw_only=True, eq=False, repr=False)
+class Fallback(Record):
     """What happens when the tool fails: who does what next.
 
     ``triggers`` are the kinds of failure at which it is offered; a caller's own mistakes are
@@ -78,8 +79,8 @@ class Fallback:
     )
 
 
-@frozen(kw_only=True)
-class FrozenPolicy:
+@frozen(kw_only=True, eq=False, repr=False)
+class FrozenPolicy(Record):
     """Side effects, approval requirement and limits of one execution."""
 
     effects: frozenset[Effect] = field(validator=min_len(1))
@@ -88,8 +89,8 @@ class FrozenPolicy:
     max_output_bytes: int = field(default=256 * 1024, validator=[ge(1), le(MAX_OUTPUT_BYTES)])
 
 
-@frozen(kw_only=True)
-class Expectation:
+@frozen(kw_only=True, eq=False, repr=False)
+class Expectation(Record):
     """What a fixture's run has to come to: an exact output, one of a schema, or a failure."""
 
     status: FixtureStatus = FixtureStatus.COMPLETED
@@ -98,8 +99,8 @@ class Expectation:
     code: str | None = None
 
 
-@frozen(kw_only=True)
-class Fixture:
+@frozen(kw_only=True, eq=False, repr=False)
+class Fixture(Record):
     """One example that the runtime itself runs: input, what to expect, files of its workspace.
 
     ``files`` maps relative paths to texts; the run's workspace is a fresh folder that holds
@@ -112,8 +113,8 @@ class Fixture:
     files: Mapping[str, str] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class SourceFile:
+@frozen(kw_only=True, eq=False, repr=False)
+class SourceFile(Record):
     """A file of a tool, by the digest of its bytes; the bytes are kept in the store."""
 
     path: str
@@ -121,8 +122,8 @@ class SourceFile:
     size_bytes: int
 
 
-@frozen(kw_only=True)
-class FrozenToolDefinition:
+@frozen(kw_only=True, eq=False, repr=False)
+class FrozenToolDefinition(Record):
     """What a frozen tool is made of: all that its digest covers.
 
     ``content`` is what its kind needs to know (a command, a manifest). ``deterministic`` claims
@@ -147,8 +148,8 @@ class FrozenToolDefinition:
     derived: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class ProvenanceRef:
+@frozen(kw_only=True, eq=False, repr=False)
+class ProvenanceRef(Record):
     """Where a frozen tool comes from: a record of evidence that exists in the store.
 
     ``kind`` is ``call`` (a guarded call that completed), ``evidence`` (a record that an accepted
@@ -164,8 +165,8 @@ class ProvenanceRef:
     digest: str = ""
 
 
-@frozen(kw_only=True)
-class ArtifactRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class ArtifactRecord(Record):
     """What a kind built of the sources: its digest, by which call, and facts of the kind's own."""
 
     sha256: str
@@ -174,8 +175,8 @@ class ArtifactRecord:
     facts: Mapping[str, Any] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class FixtureResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class FixtureResult(Record):
     """What one fixture's run came to, and the evidence of it."""
 
     name: str
@@ -188,8 +189,8 @@ class FixtureResult:
     seqs: tuple[int, ...] = ()
 
 
-@frozen(kw_only=True)
-class ValidationRun:
+@frozen(kw_only=True, eq=False, repr=False)
+class ValidationRun(Record):
     """All fixtures of one digest, run by the runtime itself; proof of validation if passed."""
 
     digest: str
@@ -200,8 +201,8 @@ class ValidationRun:
     fixtures: tuple[FixtureResult, ...] = ()
 
 
-@frozen(kw_only=True)
-class LifecycleMove:
+@frozen(kw_only=True, eq=False, repr=False)
+class LifecycleMove(Record):
     """One move that was made: by whom, why, under which approval."""
 
     source: FrozenState | None
@@ -214,8 +215,8 @@ class LifecycleMove:
     call_id: str = ""
 
 
-@frozen(kw_only=True)
-class FrozenToolRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class FrozenToolRecord(Record):
     """A frozen tool of one workspace, from its proposal on.
 
     ``id`` is that of the tool, ``frozen.<workspace>/<name>~<version>``. ``digest`` covers the
@@ -260,8 +261,8 @@ class FrozenToolRecord:
         )
 
 
-@frozen(kw_only=True)
-class FallbackOffer:
+@frozen(kw_only=True, eq=False, repr=False)
+class FallbackOffer(Record):
     """What is offered where a frozen tool could not serve; nobody has acted on it."""
 
     kind: FallbackKind

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding
 from holon_core.records.frozen import FrozenToolDefinition, FrozenToolRecord
 from holon_core.records.tool import Limits
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from holon_core.records.outcome import ExecutorOutcome
 
 
-@frozen(kw_only=True)
-class FrozenTool:
+@frozen(kw_only=True, eq=False, repr=False)
+class FrozenTool(Record):
     """A frozen tool as its kind sees it while it is built, run or shown.
 
     ``folder`` is the managed folder of its sources, named by their digest: every file of the

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
+from holon_core.records.base import Record
 from holon_core.records.caller import CallerContext
-from holon_core.records.skill import SkillSourceDescriptor
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Posture
 from holon_core.records.workspace import Workspace
 
+if TYPE_CHECKING:
+    from holon_core.records.skill import SkillSourceDescriptor
 
-@frozen(kw_only=True)
-class GateCall:
+
+@frozen(kw_only=True, eq=False, repr=False)
+class GateCall(Record):
     """A call as a gate of its lane sees it.
 
     ``arguments`` are a copy of the gate's own, normalised and valid; a discovery asks with none.
@@ -29,8 +32,8 @@ class GateCall:
     workspace: Workspace | None = None
 
 
-@frozen(kw_only=True)
-class CapabilityLane:
+@frozen(kw_only=True, eq=False, repr=False)
+class CapabilityLane(Record):
     """A kind of capability and the rules that hold for all of it.
 
     ``postures`` are those that its tools may run under. ``needs_filesystem`` keeps it out of a
@@ -47,8 +50,8 @@ class CapabilityLane:
     preview: Any = None
 
 
-@frozen(kw_only=True)
-class LaneExecutor:
+@frozen(kw_only=True, eq=False, repr=False)
+class LaneExecutor(Record):
     """What runs the tools of one source.
 
     ``source`` is a source id of the same distribution; what is registered while a runtime is

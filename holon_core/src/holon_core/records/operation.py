@@ -7,11 +7,12 @@ from typing import Any
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 from holon_core.records.words import Authority, Effect
 
 
-@frozen(kw_only=True)
-class Operation:
+@frozen(kw_only=True, eq=False, repr=False)
+class Operation(Record):
     """An operation: protocol method ``noun/verb`` and command ``holon noun verb``.
 
     ``request`` is the JSON Schema of its parameters, ``response`` that of its answer;

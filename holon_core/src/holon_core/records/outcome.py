@@ -8,6 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from holon_core.errors import StructuredFailureKind
+from holon_core.records.base import Record
 from holon_core.records.words import Word
 
 
@@ -19,8 +20,8 @@ class ExecutorStatus(Word):
     BLOCKED = "blocked"
 
 
-@frozen(kw_only=True)
-class ExecutorFailure:
+@frozen(kw_only=True, eq=False, repr=False)
+class ExecutorFailure(Record):
     """Why an execution did not complete; ``code`` is of the failure table or the lane's own."""
 
     kind: StructuredFailureKind
@@ -29,8 +30,8 @@ class ExecutorFailure:
     details: Mapping[str, Any] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class ExecutorEvidenceDraft:
+@frozen(kw_only=True, eq=False, repr=False)
+class ExecutorEvidenceDraft(Record):
     """Something an executor wants kept. The host marks it with its source and bounds it.
 
     It is data from ``source`` and never sets a field of the host's own records.
@@ -40,8 +41,8 @@ class ExecutorEvidenceDraft:
     data: Mapping[str, Any]
 
 
-@frozen(kw_only=True)
-class ExecutorOutcome:
+@frozen(kw_only=True, eq=False, repr=False)
+class ExecutorOutcome(Record):
     """The answer of one execution.
 
     ``started`` is false where nothing ever ran (a program that could not be spawned): the

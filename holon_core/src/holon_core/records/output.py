@@ -9,6 +9,7 @@ from attrs import field, frozen
 from attrs.validators import ge, optional
 
 from holon_core.errors import CallFailed
+from holon_core.records.base import Record
 from holon_core.records.failure import StructuredFailure
 from holon_core.records.finding import Finding
 from holon_core.records.result import EvidenceRef
@@ -32,8 +33,8 @@ class OutputGate(Word):
     POLICY = "policy"
 
 
-@frozen(kw_only=True)
-class OutputClass:
+@frozen(kw_only=True, eq=False, repr=False)
+class OutputClass(Record):
     """A class of structured output: who makes it, who may use it, and what it has to pass.
 
     ``id`` of a host's or a plugin's own class holds a dot (``shop.refund_decision``); those
@@ -51,8 +52,8 @@ class OutputClass:
     check: Callable[[dict[str, Any]], Iterable[Finding]] | None = field(default=None, repr=False)
 
 
-@frozen(kw_only=True)
-class OutputBudget:
+@frozen(kw_only=True, eq=False, repr=False)
+class OutputBudget(Record):
     """What one AI step may use; ``None`` where nothing is stated. Costs are in millionths."""
 
     max_tokens: int | None = field(default=None, validator=optional(ge(1)))
@@ -61,8 +62,8 @@ class OutputBudget:
     max_cost_micros: int | None = field(default=None, validator=optional(ge(0)))
 
 
-@frozen(kw_only=True)
-class OutputFacts:
+@frozen(kw_only=True, eq=False, repr=False)
+class OutputFacts(Record):
     """What the runtime, not the model, says of an answer; gates compare the answer with it.
 
     ``declared_schema`` is the output schema of the tool or step. ``budget`` and
@@ -74,8 +75,8 @@ class OutputFacts:
     fallback_policy: str | None = None
 
 
-@frozen(kw_only=True)
-class OutputResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class OutputResult(Record):
     """What came of one answer: accepted under an id, or a typed failure with paths.
 
     ``value`` is the accepted JSON value. ``failure.details["errors"]`` lists paths (JSON

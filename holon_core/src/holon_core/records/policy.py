@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from attrs import field, frozen
 
 from holon_core.errors import Misuse
+from holon_core.records.base import Record
 from holon_core.records.caller import CallerContext
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Decision, Effect, Posture
@@ -18,8 +19,8 @@ def _decision(_: Any, attribute: Any, value: Any) -> None:
         raise Misuse(f"{attribute.name} is Decision.ALLOW, ASK or DENY, not {value!r:.100}")
 
 
-@frozen(kw_only=True)
-class PolicyRequest:
+@frozen(kw_only=True, eq=False, repr=False)
+class PolicyRequest(Record):
     """One call as policy sees it: normalised arguments, effects, who and under which posture.
 
     ``effects_used`` are those that earlier calls of the same run were allowed.
@@ -32,8 +33,8 @@ class PolicyRequest:
     effects_used: frozenset[Effect] = frozenset()
 
 
-@frozen(kw_only=True)
-class Verdict:
+@frozen(kw_only=True, eq=False, repr=False)
+class Verdict(Record):
     """What one policy says: the decision, the rule that made it, and why."""
 
     decision: Decision = field(validator=_decision)

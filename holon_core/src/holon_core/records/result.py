@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from attrs import field, frozen
 
 from holon_core.errors import CallFailed
+from holon_core.records.base import Record
 from holon_core.records.failure import BlockingReason, StructuredFailure
 from holon_core.records.frozen import FallbackOffer
 from holon_core.records.words import Status
@@ -19,8 +20,8 @@ class EvidenceRef(NamedTuple):
     seq: int
 
 
-@frozen(kw_only=True)
-class ToolResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class ToolResult(Record):
     """The outcome of one governed call: a value, also when it was refused.
 
     ``held`` is the call id to approve and release where the call waits for a person.
@@ -41,6 +42,10 @@ class ToolResult:
     notices: tuple[str, ...] = ()
     fallback: FallbackOffer | None = None
 
+    def __bool__(self) -> bool:
+        """Whether the call completed: a refused, held or failed one is false."""
+        return self.status is Status.COMPLETED
+
     def raise_for_failure(self) -> ToolResult:
         """Return the result itself where the call completed.
 
@@ -55,26 +60,3 @@ class ToolResult:
         from holon_core.render import result_html
 
         return result_html(self)
-
-
-@frozen(kw_only=True)
-class ExplainStep:
-    """One step of the guarded call and what it said."""
-
-    step: str
-    verdict: str
-    detail: str = ""
-
-
-@frozen(kw_only=True)
-class Explanation:
-    """What each step of the guarded call would say, in order."""
-
-    tool: str
-    outcome: str
-    steps: tuple[ExplainStep, ...]
-
-    def _repr_html_(self) -> str:
-        from holon_core.render import explanation_html
-
-        return explanation_html(self)

@@ -9,14 +9,15 @@ from fnmatch import translate
 from attrs import Attribute, asdict, field, frozen
 from attrs.converters import optional
 
+from holon_core.records.base import Record
 from holon_core.records.words import Decision, Effect, Posture
 
 Scalar = str | int | float | bool
 WILDCARDS = frozenset("*?[")
 
 
-@frozen(kw_only=True)
-class Condition:
+@frozen(kw_only=True, eq=False, repr=False)
+class Condition(Record):
     """What one argument has to be; each part that is given must hold.
 
     An argument that is absent satisfies ``absent=True`` and nothing else. A value of another
@@ -58,8 +59,8 @@ def _some_argument(
         raise ValueError("arguments is empty; leave it out to match calls with any arguments")
 
 
-@frozen(kw_only=True)
-class Rule:
+@frozen(kw_only=True, eq=False, repr=False)
+class Rule(Record):
     """One rule: it matches a call when every field that is given matches.
 
     ``id``, ``lane``, ``role``, ``profile``, ``plan_step``, ``principal`` and ``workspace`` are

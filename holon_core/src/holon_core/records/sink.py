@@ -7,6 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 from holon_core.records.evidence import EvidenceRecord
 
 
@@ -30,8 +31,8 @@ class EvidenceSink(Protocol):
         ...
 
 
-@frozen(kw_only=True)
-class SinkState:
+@frozen(kw_only=True, eq=False, repr=False)
+class SinkState(Record):
     """How far a sink has come.
 
     ``behind_s`` is the age of the oldest record that it has not taken, in seconds. ``error`` is

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from holon_core.records.approval_view import ViewChange
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Origin, Posture, Word
@@ -39,8 +40,8 @@ class SkillState(Word):
     REJECTED = "rejected"
 
 
-@frozen(kw_only=True)
-class SkillSourceDescriptor:
+@frozen(kw_only=True, eq=False, repr=False)
+class SkillSourceDescriptor(Record):
     """A source of skill definitions: one that a plugin offers, or one that was registered."""
 
     id: str
@@ -49,8 +50,8 @@ class SkillSourceDescriptor:
     title: str = ""
 
 
-@frozen(kw_only=True)
-class SkillDefinitionRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class SkillDefinitionRecord(Record):
     """A skill as Holon keeps it: identity, discovery and governance metadata, contracts.
 
     It carries no execution authority, secret material or approval state. ``id`` is
@@ -74,8 +75,8 @@ class SkillDefinitionRecord:
     digest: str = ""
 
 
-@frozen(kw_only=True)
-class CapabilityBindingRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class CapabilityBindingRecord(Record):
     """How one capability of a skill maps onto a catalogue entry.
 
     ``tool`` is the entry's id. A schema that is ``None`` is not usable, and the capability not
@@ -95,16 +96,16 @@ class CapabilityBindingRecord:
     needs_posture_approval: bool = True
 
 
-@frozen(kw_only=True)
-class ImportedCapability:
+@frozen(kw_only=True, eq=False, repr=False)
+class ImportedCapability(Record):
     """One capability that a lane gives to the registry: its binding and its catalogue entry."""
 
     binding: CapabilityBindingRecord
     tool: RuntimeToolDescriptor
 
 
-@frozen(kw_only=True)
-class ImportedSkill:
+@frozen(kw_only=True, eq=False, repr=False)
+class ImportedSkill(Record):
     """A skill that a lane read and normalised, ready for the registry."""
 
     skill: SkillDefinitionRecord
@@ -112,8 +113,8 @@ class ImportedSkill:
     findings: tuple[Finding, ...] = ()
 
 
-@frozen(kw_only=True)
-class SkillOutcome:
+@frozen(kw_only=True, eq=False, repr=False)
+class SkillOutcome(Record):
     """What became of one skill at an import.
 
     ``changes`` say how a changed one differs from before; ``voided`` names the tools whose
@@ -129,8 +130,8 @@ class SkillOutcome:
     findings: tuple[Finding, ...] = ()
 
 
-@frozen(kw_only=True)
-class SkillEntry:
+@frozen(kw_only=True, eq=False, repr=False)
+class SkillEntry(Record):
     """A skill of the registry with its bindings and what was found when it was imported."""
 
     skill: SkillDefinitionRecord
@@ -140,8 +141,8 @@ class SkillEntry:
     at_unix_seconds: int = 0
 
 
-@frozen(kw_only=True)
-class PostureApproval:
+@frozen(kw_only=True, eq=False, repr=False)
+class PostureApproval(Record):
     """That somebody lets one imported capability run under a posture, by these definitions."""
 
     tool: str

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 from attrs.validators import ge, gt, le, optional
 
+from holon_core.records.base import Record
 from holon_core.records.words import (
     EFFECT_ORDER,
     ApprovalRequirement,
@@ -29,16 +30,16 @@ RUNTIME_ONLY = frozenset(
 )
 
 
-@frozen(kw_only=True)
-class Limits:
+@frozen(kw_only=True, eq=False, repr=False)
+class Limits(Record):
     """Ceilings on one execution. Policy may lower them, never raise them."""
 
     timeout_s: float | None = field(default=None, validator=optional([gt(0), le(MAX_TIMEOUT_S)]))
     max_output_bytes: int = field(default=256 * 1024, validator=[ge(1), le(MAX_OUTPUT_BYTES)])
 
 
-@frozen(kw_only=True)
-class Provenance:
+@frozen(kw_only=True, eq=False, repr=False)
+class Provenance(Record):
     """Which installed distribution brought a tool; empty for the host's own functions."""
 
     distribution: str = ""
@@ -46,8 +47,8 @@ class Provenance:
     plugin: str = ""
 
 
-@frozen(kw_only=True)
-class Dependency:
+@frozen(kw_only=True, eq=False, repr=False)
+class Dependency(Record):
     """Something a tool needs on the machine: a program or a Python package."""
 
     kind: str
@@ -55,8 +56,8 @@ class Dependency:
     version: str = ""
 
 
-@frozen(kw_only=True)
-class SecretSlot:
+@frozen(kw_only=True, eq=False, repr=False)
+class SecretSlot(Record):
     """A secret that a tool needs, by purpose; ``ref`` is the host's binding, never a value."""
 
     name: str
@@ -64,8 +65,8 @@ class SecretSlot:
     purpose: str = ""
 
 
-@frozen(kw_only=True)
-class RuntimeToolDescriptor:
+@frozen(kw_only=True, eq=False, repr=False)
+class RuntimeToolDescriptor(Record):
     """A callable operation boundary: a capability with schemas, effects and requirements.
 
     ``digest`` identifies the definition: it covers all fields but itself, ``origin``,

@@ -2,9 +2,11 @@
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 
-@frozen(kw_only=True)
-class Workspace:
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Workspace(Record):
     """A folder opened as a workspace.
 
     ``root_path`` is canonical and absolute. ``device`` and ``inode`` identify the folder, so

@@ -12,6 +12,7 @@ from holon_core.errors import Misuse, Refused
 from holon_core.ids import SOURCE_ID
 from holon_core.names import MAX_NAME, MAX_TOOL_ID, required_text
 from holon_core.plugins.blocked import PROVIDERS
+from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.words import Posture
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 MAX_BOUND = 100_000
 
 
-@frozen(kw_only=True)
-class BoundExecutor:
+@frozen(kw_only=True, eq=False, repr=False)
+class BoundExecutor(Record):
     """What runs one imported capability, or all of a source, and under which posture.
 
     ``provides`` names dependencies of the definition that the executor brings itself, so that

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.skill import CapabilityBindingRecord, SkillLifecycle
 from holon_core.skills.codec import approval_from, binding_of
@@ -29,8 +30,8 @@ APPROVALS = "holon.skill-approvals"
 MAX_CARDS = 4096
 
 
-@frozen(kw_only=True)
-class Card:
+@frozen(kw_only=True, eq=False, repr=False)
+class Card(Record):
     """What the gates look at of one capability."""
 
     binding: CapabilityBindingRecord

@@ -13,6 +13,7 @@ from holon_core.catalogue.codec import descriptor_from
 from holon_core.catalogue.registry import MAX_FINDINGS
 from holon_core.errors import JsonRefused, Misuse
 from holon_core.ids import id_problem
+from holon_core.records.base import Record
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.skill import ImportedSkill, SkillEntry, SkillOutcome, SkillState
 from holon_core.records.words import Origin
@@ -37,8 +38,8 @@ MAX_CHANGES = 200
 BATCH = 500
 
 
-@frozen(kw_only=True)
-class _Judged:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Judged(Record):
     """An imported skill with its digest, or the findings that keep it out."""
 
     given: ImportedSkill

@@ -9,32 +9,18 @@ from holon_core.errors import StoreError
 # Marks a file as a store of Holon ("HLN1"), so that another SQLite file is never taken for one.
 APPLICATION_ID = 0x484C4E31
 
-# `live` holds all small rows that every call touches (chain heads, open calls) on one page:
-# each further table dirtied by a commit costs about a tenth of a guarded call.
-# `evidence.payload` is a column and not a table for the same reason; erasing sets it to null.
 V1 = (
+    # The catalogue's revision, and an anchor for each chain of evidence (see EvidenceTables).
     """create table live(
         number integer primary key, key text not null unique, chain text, seq integer, hash text,
-        at integer, rev integer, open text not null default '')""",
-    # `seq` carries the number of its chain in its high bits: an integer key makes an append a
-    # quarter cheaper than a key of chain and position.
+        rev integer, open text not null default '')""",
+    # An append is one statement that changes one page, and so its own transaction: each further
+    # page costs about a tenth of a guarded call. Hence no table of heads, open calls or payloads
+    # that moves with each record. `seq` carries the number of its chain in its high bits; an
+    # integer key makes an append a quarter cheaper than a key of chain and position.
     """create table evidence(
         seq integer primary key, call text not null, kind text not null, at integer not null,
-        body blob not null, hash text not null, payload blob)""",
-    # Appending is one statement, and so its own transaction where nothing else belongs to it:
-    # the head moves only from where the writer saw it, its open calls with it, then the record.
-    """create view appending as select 0 as head, '' as previous, 0 as rev, 0 as at_seq,
-        0 as seq, '' as call, '' as kind, 0 as at, x'' as body, '' as hash, x'' as payload,
-        '' as opens, '' as closes""",
-    """create trigger append instead of insert on appending begin
-        update live set seq=new.at_seq, hash=new.hash, at=new.at,
-            open=replace(open, new.closes, '')||new.opens
-            where number=new.head and hash=new.previous and rev=new.rev
-            and (new.closes='' or instr(open, new.closes)>0);
-        select raise(abort, 'head moved') where changes()=0;
-        insert into evidence
-            values(new.seq, new.call, new.kind, new.at, new.body, new.hash, new.payload);
-        end""",
+        opens text, closes integer, body blob not null, hash text not null, payload blob)""",
     """create table evidence_calls(
         call text not null, seq integer not null, primary key(call, seq)) without rowid""",
     """create table cursors(

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from holon_core.errors import Misuse, StoreError, UsedAfterFork
 from holon_core.store import filesystem, opening
+from holon_core.store.evidence_tables import Draft, OpenCall
 from holon_core.store.migrations import migrate
 from holon_core.store.protocol import StoreBusy, StoreClosed, Tables
 
 T = TypeVar("T")
 
 WAIT_S = 5.0
+# Stores of this process: a forked child must not use its parent's connections. It is told, since
+# asking for the process's id at each call costs more than a call can spare.
+_OPEN: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+
+
+def _tell_child() -> None:
+    for store in list(_OPEN):
+        store._forked = True
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch - other platforms do not fork
+    os.register_at_fork(after_in_child=_tell_child)
 
 
 class SqliteStore:
@@ -43,7 +58,8 @@ class SqliteStore:
     ) -> None:
         self.path = path
         self._wait_s = wait_s
-        self._pid = os.getpid()
+        self._forked = False
+        _OPEN.add(self)
         self._full = False
         self._closed = False
         self._write_lock = threading.RLock()
@@ -64,11 +80,9 @@ class SqliteStore:
         *,
         wait: bool = True,
         full: bool = False,
-        single: bool = False,
     ) -> T:
         """Run ``work`` in one transaction; see ``Store.transact``."""
-        if os.getpid() != self._pid:
-            self._check_process()
+        self._check_process()
         if full and not wait and self.path is not None:
             raise StoreBusy
         lock, started = self._write_lock, 0.0
@@ -82,14 +96,50 @@ class SqliteStore:
             self._check_open()
             if self._writer.in_transaction:
                 raise Misuse("a transaction inside another of the same thread; join them")
-            run = self._alone if single else self._attempt
             while True:
                 try:
-                    return run(work, full)
+                    return self._attempt(work, full)
                 except opening.FAULTS as error:
                     started = self._wait_for_others(error, wait=wait, started=started)
         finally:
             lock.release()
+
+    def append(
+        self,
+        draft: Draft,
+        *,
+        revision: int | None = None,
+        opens: str = "",
+        closes: OpenCall | None = None,
+        wait: bool = True,
+        full: bool = False,
+    ) -> int:
+        """Append one record in a transaction of its own; see ``Store.append``."""
+        lock, tables = self._write_lock, self._tables
+        if full is self._full and not self._forked and lock.acquire(blocking=False):
+            # Mostly nobody else writes. One statement is its own transaction; what has to wait
+            # goes the longer way below.
+            try:
+                if not self._closed and not self._writer.in_transaction:
+                    return tables.append(
+                        draft, revision=revision, opens=opens, closes=closes, anchor=full
+                    )
+            except opening.FAULTS as error:
+                tables.forget()
+                if not opening.is_busy(error):
+                    raise opening.fault(error) from error
+            except BaseException:
+                tables.forget()
+                raise
+            finally:
+                lock.release()
+        return self.transact(
+            lambda tables: tables.append(
+                draft, revision=revision, opens=opens, closes=closes, anchor=full
+            ),
+            wait=wait,
+            full=full,
+        )
 
     def _wait_for_others(self, error: Exception, *, wait: bool, started: float) -> float:
         """Pause where the store was busy; return since when this has waited."""
@@ -107,15 +157,6 @@ class SqliteStore:
         if full is not self._full:
             self._writer.execute(f"pragma synchronous={'full' if full else 'normal'}")
             self._full = full
-
-    def _alone(self, work: Callable[[Tables], T], full: bool) -> T:
-        if full is not self._full:
-            self._durable(full)
-        try:
-            return work(self._tables)
-        except BaseException:
-            self._tables.forget()
-            raise
 
     def _attempt(self, work: Callable[[Tables], T], full: bool) -> T:
         execute = self._writer.execute
@@ -162,10 +203,12 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close both connections; a second call does nothing."""
-        if self._closed or os.getpid() != self._pid:
+        if self._closed or self._forked:
             return
         with self._write_lock, self._read_lock:
             self._closed = True
+            with contextlib.suppress(StoreError):
+                self._tables.drop_anchors()
             self._reader.close()
             self._writer.close()
 
@@ -177,7 +220,7 @@ class SqliteStore:
             raise StoreClosed
 
     def _check_process(self) -> None:
-        if os.getpid() != self._pid:
+        if self._forked:
             raise UsedAfterFork(
                 "this runtime was opened before a fork; open one in the child process"
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from holon_core.records.base import Record
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.output import OutputFacts
@@ -26,8 +27,8 @@ MAX_FINDINGS = 100
 NO_FACTS = OutputFacts()
 
 
-@frozen(kw_only=True)
-class Judgement:
+@frozen(kw_only=True, eq=False, repr=False)
+class Judgement(Record):
     """A value that passed and its digest, or why it did not.
 
     ``value`` is set as soon as one was extracted.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from holon_core.errors import Rejected
 from holon_core.plugins import hookspecs
-from holon_core.plugins.loader import FIRST_PARTY
+from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.markers import PROJECT
 from holon_core.records.finding import has_errors
 from holon_core.records.words import LaneKind

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from holon_core.records.base import Record
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,8 +22,8 @@ class Place(Enum):
     NOTHING = "only kept, for references"
 
 
-@frozen(kw_only=True)
-class Dialect:
+@frozen(kw_only=True, eq=False, repr=False)
+class Dialect(Record):
     """One version of JSON Schema: its identifier and every keyword it gives a meaning."""
 
     uri: str

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
+from holon_core.records.base import Record
+
 if TYPE_CHECKING:
     from holon_core.wire.dialects import Dialect
 
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 MOST_ERRORS = 20
 
 
-@frozen(kw_only=True)
-class SchemaError:
+@frozen(kw_only=True, eq=False, repr=False)
+class SchemaError(Record):
     """One rule of a schema that a value breaks.
 
     ``path`` is a JSON pointer into the value, ``rule`` the keyword (or ``schema_limit`` where

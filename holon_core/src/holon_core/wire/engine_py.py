@@ -14,7 +14,7 @@ from referencing import Registry
 from holon_core.wire.dialects import subschemas
 from holon_core.wire.engine import MOST_ERRORS, Compiled, EngineRefused, SchemaError
 from holon_core.wire.faults import pointer
-from holon_core.wire.formats import ASSERTED
+from holon_core.wire.formats import CHECKS
 from holon_core.wire.patterns import for_python
 from holon_core.wire.schema_graph import SchemaGraph
 
@@ -79,7 +79,7 @@ def _kind(dialect: Dialect) -> type[Validator]:
 
 def _checker() -> FormatChecker:
     checker = FormatChecker(formats=())
-    for name, check in ASSERTED.items():
+    for name, check in CHECKS.items():
         checker.checks(name)(_on_strings(check))
     return checker
 

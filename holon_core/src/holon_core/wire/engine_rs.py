@@ -10,7 +10,7 @@ import jsonschema_rs
 
 from holon_core.wire.engine import MOST_ERRORS, Compiled, EngineRefused, SchemaError
 from holon_core.wire.faults import pointer
-from holon_core.wire.formats import UNASSERTED
+from holon_core.wire.format_names import UNASSERTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

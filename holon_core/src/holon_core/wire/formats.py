@@ -123,7 +123,7 @@ def _is_literal(text: str) -> bool:
     return text[:1].lower() == "v" or is_ipv6(text)
 
 
-ASSERTED: dict[str, Callable[[str], bool]] = {
+CHECKS: dict[str, Callable[[str], bool]] = {
     "date-time": is_date_time,
     "date": is_date,
     "time": is_time,
@@ -135,16 +135,3 @@ ASSERTED: dict[str, Callable[[str], bool]] = {
     "hostname": is_hostname,
     "regex": is_regex,
 }
-
-# What an engine knows besides, and is told to leave alone.
-UNASSERTED = (
-    "duration",
-    "idn-email",
-    "idn-hostname",
-    "iri",
-    "iri-reference",
-    "json-pointer",
-    "relative-json-pointer",
-    "uri-reference",
-    "uri-template",
-)

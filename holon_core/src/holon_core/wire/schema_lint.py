@@ -8,7 +8,7 @@ from holon_core.records.finding import Finding
 from holon_core.records.words import Severity
 from holon_core.wire.dialects import ALL_KEYWORDS, ANNOTATIONS, dialect_of
 from holon_core.wire.faults import pointer, shown
-from holon_core.wire.formats import ASSERTED
+from holon_core.wire.format_names import ASSERTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -69,16 +69,19 @@ def normalise(
             copy = _copy_top(value, walk)
         if walk[_ROOM] < 0:
             raise JsonRefused("too_large", _TOO_LARGE)
-        canonical = _encoded(copy, plain=bool(walk[_PLAIN]))
+        canonical = encode(copy, plain=walk[_PLAIN] == 1)
     except _Fault as fault:
         raise JsonRefused(fault.rule, fault.message, pointer(reversed(fault.parts))) from None
+    except ValueError:
+        raise _first_fault(copy) from None
     except RecursionError:
         raise JsonRefused("depth", "deeper than the interpreter's stack has room for") from None
     except RuntimeError:
         raise JsonRefused("type", "a dict changed while it was read") from None
     if len(canonical) > max_bytes:
         raise JsonRefused("too_large", _TOO_LARGE)
-    return Normalised(copy, canonical)
+    # As ``Normalised(…)``, without the function that the class would be made in.
+    return tuple.__new__(Normalised, (copy, canonical))
 
 
 def _copy_top(value: object, walk: list[int]) -> JsonValue:
@@ -173,12 +176,8 @@ def _number(item: float, walk: list[int]) -> int | float:
     return item
 
 
-def _encoded(copy: JsonValue, *, plain: bool) -> bytes:
-    try:
-        return encode(copy, plain=plain)
-    except ValueError:
-        fault = first_fault(copy)
-    raise fault or JsonRefused("type", "the value cannot be written as JSON")
+def _first_fault(copy: JsonValue) -> JsonRefused:
+    return first_fault(copy) or JsonRefused("type", "the value cannot be written as JSON")
 
 
 def _integer_range() -> _Fault:

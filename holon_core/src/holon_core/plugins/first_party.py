@@ -1,0 +1,20 @@
+"""The distributions of this project."""
+
+from __future__ import annotations
+
+# Those that the project itself publishes: reserved ids, kinds and names are theirs alone.
+FIRST_PARTY = frozenset(
+    {
+        "holon-adapters",
+        "holon-builtin-memory",
+        "holon-builtin-workspace",
+        "holon-cli",
+        "holon-core",
+        "holon-elegy",
+        "holon-mcp",
+        "holon-plugin-packages",
+        "holon-rust-tools",
+        "holon-script-tools",
+        "holon-workflows",
+    }
+)
