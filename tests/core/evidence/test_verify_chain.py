@@ -158,16 +158,23 @@ def test_a_cut_tail_is_found_by_the_anchor(store):
     assert (found.consistent, found.bad_seq, found.records) == (False, 6, 5)
 
 
+def anchor_of(store: SqliteStore) -> Any:
+    """Where the chain's anchor is."""
+    found = store.read(lambda tables: tables.stored_anchor("ws"))
+    assert found is not None
+    return found[0]
+
+
 def test_an_anchor_is_moved_by_what_is_flushed_and_by_each_so_many_records(tmp_path):
     """What is cut before it shows, also after a process was killed."""
     with closing(SqliteStore(tmp_path / "store.db")) as store:
         seqs = []
         for _ in range(2 * ANCHOR_EVERY):
             write(store, "ws", 1)
-            seqs.append(store.read(lambda tables: tables.stored_anchor("ws"))[0])
+            seqs.append(anchor_of(store))
         draft = Draft("ws", "f", "k", at=1, body=b"{}", payload=None)
         store.append(draft, full=True)
-        last = store.read(lambda tables: tables.stored_anchor("ws"))[0]
+        last = anchor_of(store)
 
     assert sorted(set(seqs)) == [0, ANCHOR_EVERY, 2 * ANCHOR_EVERY]
     assert last == 2 * ANCHOR_EVERY + 1

@@ -75,7 +75,7 @@ USES: dict[str, Callable[[Tables], object]] = {
     "heads": lambda t: t.heads(),
     "check_heads": lambda t: t.check_heads(),
     "stored_anchor": lambda t: t.stored_anchor("ws"),
-    "drop_anchors": lambda t: (append(t, "ws", "c"), t.drop_anchors()),
+    "drop_anchors": lambda t: t.drop_anchors() if append(t, "ws", "c") else None,
     "head": lambda t: t.head("ws"),
     "records": lambda t: t.records("ws", after=0, limit=5),
     "records_before": lambda t: t.records_before("ws", before=9, limit=5),
