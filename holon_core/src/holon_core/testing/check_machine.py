@@ -72,7 +72,9 @@ def memory_hosts(bench: Bench) -> Iterator[Result]:
     lanes = offered(bench, "holon_capability_lanes")
     tools = bench.tools
     with bench.open(in_memory=True) as runtime:
-        if any(getattr(lane, "needs_filesystem", False) for lane in lanes):
+        # The core makes the lanes of kinds of frozen tools, and all of those need one.
+        frozen = offered(bench, "holon_frozen_tool_kinds")
+        if frozen or any(getattr(lane, "needs_filesystem", False) for lane in lanes):
             left = [tool_id for tool_id in tools if tool_id in _ids(runtime)]
             text = f"it needs a file system, and {', '.join(left)} is there in memory"
             yield bad(text) if left else ok("it is refused in memory, as it asks")

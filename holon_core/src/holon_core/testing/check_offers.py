@@ -142,6 +142,7 @@ def definitions_stable(bench: Bench) -> Iterator[Result]:
 
 def operations_own(bench: Bench) -> Iterator[Result]:
     """Operations stand under nouns of the lane's own, with usable schemas and a text."""
+    from holon_core.operations.offered import GRANTED
     from holon_core.operations.table import ROWS
 
     taken = {row.noun for row in ROWS}
@@ -149,7 +150,9 @@ def operations_own(bench: Bench) -> Iterator[Result]:
     if not rows:
         yield skip("it offers no operation")
     for row in rows:
-        faults = [f"the noun {row.noun} is the core's"] if row.noun in taken else []
+        granted = GRANTED.get(row.method) == bench.lane.distribution
+        taken_here = row.noun in taken and not granted
+        faults = [f"the noun {row.noun} is the core's"] if taken_here else []
         faults += [] if callable(row.handler) and row.doc else ["it has no handler or no text"]
         roles: tuple[tuple[object, Literal["input", "output"]], ...]
         roles = ((row.request, "input"), (row.response, "output"))
