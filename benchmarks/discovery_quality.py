@@ -245,11 +245,18 @@ def speed(folder: Path, data: Path, *, sizes: Sequence[int], peer: bool) -> None
             search = runtime._guard.catalogue.search
             ranked = lambda q, s=search: s.rank(q, lanes=(), deep=False)  # noqa: E731
             for case, texts in asked.items():
-                rows.append({"tools": size, "case": f"{case}, ranking", **_spread(ranked, texts)})
+                rows.append(
+                    {
+                        "tools": size,
+                        "case": f"{case}, ranking",
+                        **_spread(ranked, texts),
+                        "memory_mb": "",
+                    }
+                )
             page = lambda q, s=session: s.discover(q, limit=10)  # noqa: E731
             rows.append(
                 {"tools": size, "case": "two to four words, a page of 10",
-                 **_spread(page, asked["two to four words"])}
+                 **_spread(page, asked["two to four words"]), "memory_mb": ""}
             )  # fmt: skip
     report("speed", rows)
     if peer:
@@ -321,12 +328,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=BESIDE)
     parser.add_argument("--short", action="store_true", help="every tenth query, small catalogues")
+    parser.add_argument("--every", type=int, default=1, help="of the queries, take every so many")
     parser.add_argument("--only", choices=("quality", "none-fits", "speed", "changing"))
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     if not given.data.is_dir():
         sys.exit(f"no data at {given.data}; name its folder with --data")
-    every = 10 if given.short else 1
+    every = 10 if given.short else given.every
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         if given.only in (None, "quality"):

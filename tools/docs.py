@@ -56,6 +56,7 @@ OFFERED = {
     "plugins.host": ["PluginHost"],
     "plugins.documents": ["Documents", "StoredDocument"],
     "records.policy": ["Policy"],
+    "records.embedder": ["Embedder"],
     "records.sink": ["EvidenceSink", "SinkState"],
     "records.secret": ["SecretProvider"],
     "records.lane": ["CapabilityLane", "LaneExecutor", "SkillSource"],

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holon_core.process import ProcessOutcome, resolve_program
     from holon_core.records.caller import CallerContext
     from holon_core.records.dialect import FunctionDialect, SchemaRules
+    from holon_core.records.embedder import Embedder
     from holon_core.records.evidence import EvidenceHead, EvidenceRecord
     from holon_core.records.failure import StructuredFailure, failure
     from holon_core.records.finding import Finding
@@ -99,6 +100,7 @@ _HOMES = {
     "Effect": "records.words",
     "EvidenceHead": "records.evidence",
     "EvidenceRecord": "records.evidence",
+    "Embedder": "records.embedder",
     "EvidenceSink": "records.sink",
     "ExecutorEvidenceDraft": "records.outcome",
     "ExecutorFailure": "records.outcome",
@@ -185,6 +187,7 @@ __all__ = [
     "Effect",
     "EvidenceHead",
     "EvidenceRecord",
+    "Embedder",
     "EvidenceSink",
     "ExecutorEvidenceDraft",
     "ExecutorFailure",

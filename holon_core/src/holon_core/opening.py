@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
     from holon_core.records.dialect import FunctionDialect
+    from holon_core.records.embedder import Embedder
     from holon_core.records.finding import Finding
     from holon_core.records.operation import Operation
     from holon_core.records.output import OutputClass
@@ -358,6 +359,7 @@ def _assemble(
             for kind, lane in joined.lanes.items()
             if lane.preview
         },
+        embedder=_embedder(offered),
     )
     if offered.manager is not None:
         behind.registering = Registering(
@@ -521,6 +523,12 @@ def _loading(settings: Config, *, discover: bool) -> str:
 
 def _active(manager: PluginManager | None) -> frozenset[str]:
     return frozenset() if manager is None else frozenset(o.distribution for _, o in manager.names())
+
+
+def _embedder(offered: Offers) -> Embedder | None:
+    """Return the one whose name comes first."""
+    named = [offer.item for offer in offered.embedders]
+    return min(named, key=lambda each: str(getattr(each, "name", "")), default=None)
 
 
 def _named(offer: Offer) -> NamedPolicy:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holon_core.catalogue.search import Search
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.sealed import SealedCall
+    from holon_core.records.embedder import Embedder
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.lane import LaneExecutor
     from holon_core.records.outcome import ExecutorOutcome
@@ -220,6 +221,7 @@ class Catalogue:
             here; ``None`` where nothing does.
         bound: Says which executor the host or an adapter bound to a tool.
         previews: What shows the request of a tool that nothing runs, by lane.
+        embedder: What ranks by meaning beside words.
     """
 
     def __init__(
@@ -230,6 +232,7 @@ class Catalogue:
         *,
         bound: Callable[[str], Bound | None] | None = None,
         previews: Mapping[str, Preview] | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._store = store
         # What runs frozen tools, by the kind that their lane is; set before anything is read.
@@ -248,6 +251,8 @@ class Catalogue:
         # Counts what was put: the stored entries have the store's revision for that.
         self.changes = 0
         self._search: Search | None = None
+        # What ranks by meaning beside words, where a plugin brings it.
+        self._embedder = embedder
 
     def get(self, tool_id: str) -> Entry | None:
         """Return the entry of an id."""
@@ -359,7 +364,7 @@ class Catalogue:
 
         with self._lock:
             if self._search is None:
-                self._search = Search(self, self._store)
+                self._search = Search(self, self._store, self._embedder)
             return self._search
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from holon_core.catalogue.catalogue import TOOLS
 from holon_core.catalogue.codec import descriptor_json
 from holon_core.catalogue.search_index import Index
 from holon_core.catalogue.search_rows import Hit, Row, row_of
+from holon_core.catalogue.search_vectors import by_meaning
 from holon_core.catalogue.stems import stem
 from holon_core.records.base import Record
 from holon_core.store.opening import FAULTS, fault
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holon_core.catalogue.catalogue import Catalogue
+    from holon_core.records.embedder import Embedder
     from holon_core.store.document_tables import Document
     from holon_core.store.protocol import Store
 
@@ -50,8 +52,11 @@ class Search:
     touching what the catalogue keeps for calls.
     """
 
-    def __init__(self, catalogue: Catalogue, store: Store) -> None:
+    def __init__(
+        self, catalogue: Catalogue, store: Store, embedder: Embedder | None = None
+    ) -> None:
         self._catalogue = catalogue
+        self._embedder = embedder
         self._store = store
         self._lock = threading.Lock()
         self._stored: Index | None = None
@@ -67,7 +72,9 @@ class Search:
             lanes: Only tools of these lanes; of all where empty.
             deep: Also those beyond the best hundred, which take longer to list.
         """
-        return self._answer(lambda parts: _ranked(parts, query, lanes, deep=deep))
+        return self._answer(
+            lambda parts: _ranked(parts, query, lanes, embedder=self._embedder, deep=deep)
+        )
 
     def fields(self, query: str, tool_ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
         """Return which words of a query each tool holds, field by field."""
@@ -211,10 +218,17 @@ def _opened(store: Path | None) -> Index:
 
 
 def _ranked(
-    parts: Sequence[search_rank.Part], query: str, lanes: Sequence[str], *, deep: bool
+    parts: Sequence[search_rank.Part],
+    query: str,
+    lanes: Sequence[str],
+    *,
+    embedder: Embedder | None,
+    deep: bool,
 ) -> Found:
     ranking = search_rank.rank(parts, query, lanes=lanes)
     hits = list(ranking.best)
+    if embedder is not None and hits:
+        hits = by_meaning(parts, embedder, query, hits)
     if deep and ranking.rest:
         hits += search_rank.beyond(parts, ranking)
     return Found(hits=hits, total=max(ranking.total, len(hits)))

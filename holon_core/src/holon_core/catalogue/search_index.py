@@ -10,14 +10,14 @@ from __future__ import annotations
 import sqlite3
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from holon_core.catalogue.search_rows import Row
 
 # Of another version, also of the rules by which rows are made, an index is made anew.
-VERSION = f"1-{sys.byteorder}"
+VERSION = f"2-{sys.byteorder}"
 BLOCK = 1024
 MAX_CACHED = 2000
 # One wrong letter of four makes another word more often than of seven.
@@ -26,7 +26,8 @@ _TABLES = (
     "create table if not exists meta(key text primary key, value text not null)",
     """create table if not exists tools(
         n integer primary key autoincrement, id text not null unique, lane text not null,
-        label text not null, namespace text not null, same text not null, kinds integer not null,
+        label text not null, namespace text not null, same text not null,
+        digest text not null, kinds integer not null,
         name text not null, description text not null, schema text not null,
         examples text not null)""",
     "create index if not exists tools_label on tools(label)",
@@ -35,10 +36,13 @@ _TABLES = (
         held integer not null)""",
     "create table if not exists blocks(key integer primary key, body blob not null)",
     "create table if not exists gone(n integer primary key)",
+    """create table if not exists vectors(
+        embedder text not null, digest text not null, body blob not null,
+        primary key(embedder, digest))""",
     """create table if not exists grams(
         gram text not null, number integer not null, primary key(gram, number)) without rowid""",
 )
-_NAMES = ("gone", "grams", "blocks", "stems", "tools", "meta")
+_NAMES = ("vectors", "gone", "grams", "blocks", "stems", "tools", "meta")
 
 
 class Postings(NamedTuple):
@@ -319,6 +323,20 @@ class Index:
     def worn(self) -> bool:
         """Tell whether so many tools went that making the index anew pays."""
         return len(self.gone) > 1000 + self.size()
+
+    def vectors(self, embedder: str, digests: Sequence[str]) -> dict[str, array[float]]:
+        """Return the vectors that an embedder made of definitions."""
+        marks = ",".join("?" * len(digests))
+        rows = self._db.execute(
+            f"select digest, body from vectors where embedder=? and digest in ({marks})",  # noqa: S608
+            (embedder, *digests),
+        )
+        return {digest: array("f", body) for digest, body in rows}
+
+    def keep_vectors(self, embedder: str, made: Mapping[str, array[float]]) -> None:
+        """Keep vectors by definition digest."""
+        rows = [(embedder, digest, vector.tobytes()) for digest, vector in made.items()]
+        self._db.executemany("insert or replace into vectors values(?,?,?)", rows)
 
     def close(self) -> None:
         """Free the memory and the file; a second call does nothing."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from attrs import frozen
 
 from holon_core.catalogue.common_words import share_of_stem, share_of_word
-from holon_core.catalogue.search_index import Index, Postings, grams
+from holon_core.catalogue.search_index import Index, Postings
 from holon_core.catalogue.search_rows import (
     FIELDS,
     MAX_WORDS,
@@ -37,15 +37,15 @@ from holon_core.records.base import Record
 BEST = 64
 # Stems are taken from the rarest on while together they touch no more tools than this; the
 # others count for the best of what was found.
-MAX_TOUCHED = 40_000
-LATE = 500
+MAX_TOUCHED = 8_000
+LATE = 256
 # How many tools in general a catalogue is counted together with (see `common_words`).
 PRIOR = 400
 # A word that no tool holds may be misspelt: how alike another has to be, and how many are tried.
-ALIKE, TRIED, MAX_STRANGE = 0.5, 3, 8
+ALIKE, TRIED, MAX_STRANGE = 0.45, 4, 8
 
-EXACT, GRAMS, MET, PAIRS, NAME, SPACE = 0.4, 0.15, 0.1, 0.03, 0.1, 0.02
-DATES_GIVEN, PLACES_GIVEN = 0.1, 0.08
+EXACT, GRAMS, MET, PAIRS, NAME, SPACE = 0.3, 0.15, 0.1, 0.03, 0.1, 0.02
+DATES_GIVEN, PLACES_GIVEN = 0.16, 0.13
 GRAM_SLOPE, GRAM_USUAL = 0.6, 12
 CONFIDENCE, UNSURE = (1.1, 1.7, 0.9), 1.1
 # The weightiest words of a query, of which whole words and runs of characters are looked for.
@@ -294,7 +294,7 @@ def _weighed(
         named = asked == row.id or label == row.label
         of = (*of, SPACE * spaces[row.namespace], _FULL * named)
         confidence = 1.0 if named else round(confidence_of(query, each), 3)
-        hits.append(Hit(round(sum(of) / _FULL, 4), row.id, confidence, row.same, of))
+        hits.append(Hit(round(sum(of) / _FULL, 4), row.id, confidence, row.same, row.digest, of))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
@@ -356,7 +356,7 @@ class _Look:
         weighty = sorted(query.words.items(), key=lambda each: -each[1])
         self._words = [(f" {word} ", weight) for word, weight in weighty[:WORDS]]
         self._runs = [
-            (weight / len(word), weight / len(word) * 1.5, sorted(grams(word)))
+            (weight / len(word), weight / len(word) * 1.5, _runs(word))
             for word, weight in weighty[:SHAPES]
             if len(word) > 2
         ]
@@ -373,7 +373,7 @@ class _Look:
             for run in runs:
                 if run in text:
                     found += weight
-            # One run of three characters in common is chance.
+            # One run of characters in common is chance.
             if found > least:
                 shape += found
         shape /= 1 - GRAM_SLOPE + GRAM_SLOPE * text.count(" ") / GRAM_USUAL
@@ -414,6 +414,12 @@ class _Look:
                 words += weight * held * (k + 1) / (held + k)
                 name += weight * in_name
         return words, name
+
+
+def _runs(word: str) -> list[str]:
+    """Return the runs of four characters of a word between blanks."""
+    text = f" {word} "
+    return sorted({text[at : at + 4] for at in range(max(1, len(text) - 3))})
 
 
 def _shares(field: Field) -> tuple[float, ...]:

@@ -85,6 +85,7 @@ class Row(NamedTuple):
     label: str
     namespace: str
     same: str
+    digest: str
     kinds: int
     name: str
     description: str
@@ -99,6 +100,7 @@ class Hit(NamedTuple):
     id: str
     confidence: float = 1.0
     same: str = ""
+    digest: str = ""
     parts: tuple[float, ...] = ()
 
 
@@ -122,6 +124,7 @@ def row_of(tool: Mapping[str, Any]) -> tuple[Row, dict[str, int]]:
         label=name.casefold()[:200],
         namespace=f"{source}/{_namespace(name)}",
         same=_same(tool["description"], words["name"], tool["input_schema"]),
+        digest=tool.get("digest", ""),
         kinds=_kinds(each for each, _, _ in parameters),
         name=_text(words["name"]),
         description=_text(words["description"]),

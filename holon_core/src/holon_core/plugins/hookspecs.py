@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from holon_core.plugins.host import PluginHost
 from holon_core.plugins.markers import hookspec
 from holon_core.records.dialect import FunctionDialect
+from holon_core.records.embedder import Embedder
 from holon_core.records.finding import Finding
 from holon_core.records.frozen_kind import FrozenToolKind
 from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
@@ -156,6 +157,17 @@ def holon_output_classes(host: PluginHost) -> Iterable[OutputClass]:
 
     Called once, when a runtime opens. An id is ``<distribution>.<name>``. One that two offer is
     refused for both, one whose schema is of no use stays out and its neighbours come in.
+    """
+    raise AssertionError
+
+
+@hookspec
+def holon_embedders(host: PluginHost) -> Iterable[Embedder]:
+    """Offer what makes vectors of texts, so that discovery also ranks by meaning.
+
+    Called once, when a runtime opens. Of several the one whose name comes first is used. It
+    ranks the best that words found anew, by a weighted sum; what it raises is logged, and the
+    query is ranked without it. Absent, nothing changes.
     """
     raise AssertionError
 

@@ -46,6 +46,7 @@ class Offers(Record):
     output_classes: tuple[Offer, ...] = ()
     frozen_kinds: tuple[Offer, ...] = ()
     dialects: tuple[Offer, ...] = ()
+    embedders: tuple[Offer, ...] = ()
     guards: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -101,6 +102,7 @@ def gather(
         dialects=tuple(manager.offers("holon_dialects", host)),
         output_classes=tuple(manager.offers("holon_output_classes", host)),
         frozen_kinds=tuple(manager.offers("holon_frozen_tool_kinds", host)),
+        embedders=tuple(manager.offers("holon_embedders", host)),
         guards=(
             *_labels("policy", policies),
             *_labels("sink", [s for s in sinks if s.item.required]),
