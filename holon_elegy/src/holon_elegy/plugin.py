@@ -38,10 +38,10 @@ def _preview(call: SealedCall, binding: CapabilityBindingRecord | None) -> Mappi
 
 @hookimpl
 def holon_operations(host: PluginHost) -> Iterable[Operation]:
-    """Offer the import of definitions."""
-    from holon_elegy.operation import rows
+    """Offer the import of definitions, and crystallized capabilities."""
+    from holon_elegy import crystallized_rows, operation
 
-    return rows()
+    return [*operation.rows(), *crystallized_rows.rows()]
 
 
 @hookimpl
