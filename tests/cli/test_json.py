@@ -37,6 +37,9 @@ ASKED: dict[str, list[str]] = {
     "evidence/head": [],
     "evidence/export": ["bundle.jsonl"],
     "evidence/erase": ["--call-id", "CALL", "--reason", "r"],
+    "agent-profile/create": ['{"id": "p1"}', "--reason", "r"],
+    "agent-profile/list": [],
+    "agent-session/list": [],
     "structured-output/classes": [],
     "structured-output/validate": [
         "reviewer_output",
@@ -53,6 +56,13 @@ ASKED: dict[str, list[str]] = {
 REFUSED = {
     "workspace/read": ["w"],
     "plugin/retire": ["g", "--reason", "r"],
+    "agent-profile/read": ["p"],
+    "agent-profile/update": ['{"id": "p"}', "--reason", "r"],
+    "agent-profile/archive": ["p", "--reason", "r"],
+    "agent-session/open": [],
+    "agent-session/read": ["s"],
+    "agent-session/finish": ["{}"],
+    "agent-session/close": [],
     **{
         f"frozen-tool-proposal/{verb}": ["frozen.w/t~1"]
         for verb in ("read", "diff", "validate", "promote")

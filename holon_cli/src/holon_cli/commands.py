@@ -20,6 +20,8 @@ NOUNS = {
     "skill-source": "Where imported skills come from",
     "runtime-skill": "Load the instructions of a skill",
     "execution-approval": "Approvals and held calls: ask, list, decide, grant, wait",
+    "agent-profile": "Agent profiles: what an agent is, may use, and how it ends",
+    "agent-session": "Sessions of agents: state, counters, outputs",
     "structured-output": "Structured output: the classes there are, and their gates",
     "frozen-tool-proposal": "Frozen tools: propose, validate, promote, block, compare",
     "evidence": "Evidence: list, read, verify, export",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.host import PluginHost
     from holon_core.plugins.markers import hookimpl, hookspec
     from holon_core.process import ProcessOutcome, resolve_program
+    from holon_core.records.agent import AgentProfile, AgentSession, Guardrails, PlanStep
     from holon_core.records.caller import CallerContext
     from holon_core.records.dialect import FunctionDialect, SchemaRules
     from holon_core.records.embedder import Embedder
@@ -89,6 +90,8 @@ if TYPE_CHECKING:
 
 # Name to module: loaded when first asked for, so that importing the library costs next to nothing.
 _HOMES = {
+    "AgentProfile": "records.agent",
+    "AgentSession": "records.agent",
     "ApprovalRequirement": "records.words",
     "Authority": "records.words",
     "CallFailed": "errors",
@@ -115,6 +118,7 @@ _HOMES = {
     "FrozenToolRecord": "records.frozen",
     "FunctionDialect": "records.dialect",
     "GateCall": "records.lane",
+    "Guardrails": "records.agent",
     "HolonError": "errors",
     "ImportedCapability": "records.skill",
     "ImportedSkill": "records.skill",
@@ -132,6 +136,7 @@ _HOMES = {
     "OutputFacts": "records.output",
     "OutputGate": "records.output",
     "OutputResult": "records.output",
+    "PlanStep": "records.agent",
     "PluginHost": "plugins.host",
     "PolicyRequest": "records.policy",
     "Posture": "records.words",
@@ -176,6 +181,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "AgentProfile",
+    "AgentSession",
     "ApprovalRequirement",
     "Authority",
     "CallFailed",
@@ -202,6 +209,7 @@ __all__ = [
     "FrozenToolRecord",
     "FunctionDialect",
     "GateCall",
+    "Guardrails",
     "HolonError",
     "ImportedCapability",
     "ImportedSkill",
@@ -219,6 +227,7 @@ __all__ = [
     "OutputFacts",
     "OutputGate",
     "OutputResult",
+    "PlanStep",
     "PluginHost",
     "PolicyRequest",
     "Posture",

@@ -178,6 +178,7 @@ FINDINGS: dict[str, str] = {
     "fixture_invalid": "a fixture whose input or expectation does not fit its own tool",
     "source_invalid": "a source file that cannot be managed: its path, its size or its place",
     "kind_unknown": "a kind of frozen tool that no installed lane brings",
+    "returns_plan": "a tool whose purpose is to return a plan, which is a final answer",
     "review_refused": "a reviewer plugin refused the candidate",
 }
 

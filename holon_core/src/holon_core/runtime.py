@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.errors import Misuse, Refused, RuntimeNotOpen
+from holon_core.ids import new_id
 from holon_core.names import (
     MAX_PATH,
     checked_caller,
@@ -192,7 +193,8 @@ class Runtime:
             principal: Who calls, as the host's authentication states it.
             workspace: Id of a workspace, or the path of a folder, which is opened as one.
             role: Role of the caller; absent, it restricts nothing.
-            profile: Profile of the caller; absent, it restricts nothing.
+            profile: Id of an agent profile; absent, it restricts nothing. One that does not
+                exist lets nothing run.
             plan_step: Step of the caller's plan.
             run: Groups calls whose effects add up for policy.
             on_behalf_of: For whom the principal acts.
@@ -218,6 +220,9 @@ class Runtime:
         )
         # Before the folder: opening one as a workspace is kept, and nobody is nobody.
         checked_caller(caller)
+        if profile is not None and run is None:
+            # The limits of a profile hold for a run; one that is not named is of its own.
+            caller = evolve(caller, run=new_id("n"))
         caller = evolve(caller, workspace=self._workspace(workspace))
         return Session(self._guard, caller, lambda: self._open, agents=self._parts.agents)
 
@@ -366,7 +371,7 @@ class Runtime:
 
     @property
     def agents(self) -> Agents:
-        """Agents: the classes of what they answer."""
+        """Agents: profiles, sessions, classes of what they answer, dialects of function calling."""
         return self._parts.agents
 
     @property

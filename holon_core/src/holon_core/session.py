@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from holon_core.agents.facet import Agents
     from holon_core.agents.model_side import ModelSide
+    from holon_core.agents.sessions import Sessions
     from holon_core.agents.showing import ToolList
     from holon_core.guard.guard import Guard
+    from holon_core.records.agent import AgentSession
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.discovery import DiscoveryPage
@@ -401,6 +403,40 @@ class Session:
         """
         self._check_open()
         return await self._model.aanswer(tool_call, dialect=dialect, max_chars=max_chars)
+
+    def finish(self, answer: object, *, facts: OutputFacts | None = None) -> OutputResult:
+        """End this agent's session by its answer, where its profile has an output contract.
+
+        Args:
+            answer: As for ``accept_output``.
+            facts: As for ``accept_output``.
+
+        Returns:
+            The accepted output, after which the session calls nothing more; or a typed failure,
+            and the session stays open.
+
+        Raises:
+            Refused: ``not_allowed``: the session has no profile, its profile no contract, or it
+                has ended.
+        """
+        self._check_open()
+        return self._agent_sessions.finish(self.caller, answer, facts=facts)
+
+    @property
+    def agent_session(self) -> AgentSession:
+        """What is kept of this agent's session: state, counters, outputs; opened where it is new.
+
+        Raises:
+            Refused: ``not_allowed``: no profile, or none that exists.
+        """
+        self._check_open()
+        return self._agent_sessions.open(self.caller)
+
+    @property
+    def _agent_sessions(self) -> Sessions:
+        if self._agents is None:
+            raise Misuse("open the session with runtime.session(…)")
+        return self._agents.sessions
 
     def accept_output(
         self,

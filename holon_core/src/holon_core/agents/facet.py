@@ -1,10 +1,12 @@
-"""Agents as a host sees them (`rt.agents`): the classes of what they answer."""
+"""Agents as a host sees them (`rt.agents`): profiles, sessions, outputs, dialects."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from holon_core.agents.profiles import Profiles
+from holon_core.agents.sessions import Sessions
 from holon_core.errors import Misuse
 from holon_core.structured_output.judging import NO_FACTS, Judgement, judge
 
@@ -75,9 +77,17 @@ class Agents:
     """What concerns agents as such (`rt.agents`)."""
 
     def __init__(self, guard: Guard, dialects: Iterable[FunctionDialect] = ()) -> None:
-        self.outputs = Outputs(guard)
+        self.profiles = Profiles(guard)
+        self.sessions = Sessions(guard, self.profiles)
+        guard.profiles = self.sessions
+        guard.class_elsewhere = self.sessions.own_class
         self._guard = guard
         self._offered = tuple(dialects)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """Classes of structured output."""
+        return Outputs(self._guard)
 
     @cached_property
     def projector(self) -> Projector:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,26 @@ class Registered(Record):
     removed: tuple[str, ...] = ()
     findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
     dropped: bool = False
+
+
+_PLANS = re.compile(
+    r"\b(?:return|give|make|create|propose|submit|present|write|draft|generate)s?"
+    r"(?: (?:a|an|the|your|its|my))?(?: [a-z-]+)? plan\b",
+    re.IGNORECASE,
+)
+
+
+def returns_plan(tool: RuntimeToolDescriptor) -> Iterator[Finding]:
+    """Flag a tool whose declared purpose is to return a plan: that is an answer, not a call."""
+    output = tool.output_schema or {}
+    properties = output.get("properties")
+    steps = isinstance(properties, Mapping) and {"goal", "steps"} <= set(properties)
+    if steps or _PLANS.search(f"{tool.name} {tool.description[:300]}".replace("_", " ")):
+        text = (
+            "it returns a plan; an agent's plan is its final answer: give its profile the output "
+            "class planner_output, and end by session.finish"
+        )
+        yield Finding(code="returns_plan", message=text, severity=Severity.WARNING)
 
 
 class Registry:
@@ -184,7 +205,7 @@ class Registry:
             tool: The candidate.
             before: The definition that it would replace.
         """
-        found: list[Finding] = []
+        found: list[Finding] = list(returns_plan(tool))
         for reviewer in self._reviewers:
             try:
                 answers = islice(reviewer(tool, before) or (), MAX_FINDINGS)

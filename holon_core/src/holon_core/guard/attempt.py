@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holon_core.catalogue.catalogue import Entry
+    from holon_core.guard.guard import ProfileGate
     from holon_core.guard.policy import PolicyOutcome
     from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
@@ -74,6 +75,8 @@ class Attempt:
     preview: Mapping[str, Any] | None = None
     workspace: Workspace | None = None
     opened: OpenCall | None = None
+    # Counts what the call gives, where its caller works under a profile.
+    profiles: ProfileGate | None = None
     limits: Limits
     effects_used: frozenset[Effect] = frozenset()
     _cancel: CancelToken | None = None

@@ -290,6 +290,7 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
     # Without an approval the record is known before the lock is taken.
     ready = None if asks else _accepted(guard, attempt)
     alone = attempt.mode == "call" and attempt.key is None and attempt.caller.run is None
+    alone = alone and attempt.caller.profile is None
     answer: SealedCall | ToolResult
     try:
         if alone and ready is not None:
@@ -340,10 +341,18 @@ def _in_transaction(
         answer = _check_key(guard, attempt, tables, now)
         if answer is not None:
             return answer
+    watched = attempt.caller.profile is not None and attempt.mode in ("call", "release")
+    profiles = guard.profiles if watched else None
+    problem = None if profiles is None else profiles.may_start(tables, attempt)
+    if problem is not None:
+        return _refuse_in(guard, attempt, tables, problem)
     if ready is None:
         answer = _check_approval(guard, attempt, tables, now)
         if answer is not None:
             return answer
+    if profiles is not None:
+        profiles.started(tables, attempt)
+        attempt.profiles = profiles
     if attempt.mode == "request":
         return _not_needed(guard, attempt, tables)
     if attempt.mode == "release":
@@ -497,7 +506,8 @@ def finish(
         execute.end_programs(attempt)
     ending = closing.judge(guard, attempt, outcome)
     try:
-        if attempt.key is None and not ending.returned and attempt.entry.settle is None:
+        alone = attempt.key is None and not ending.returned and attempt.entry.settle is None
+        if alone and attempt.profiles is None:
             seq = guard.store.append(ending.draft, closes=attempt.opened, wait=wait)
         else:
             seq = guard.store.transact(

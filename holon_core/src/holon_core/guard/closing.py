@@ -75,6 +75,8 @@ def _judged(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> Ending:
 def settle(attempt: Attempt, tables: Tables, ending: Ending) -> int:
     """Append the closing record, and with it settle key and approval; return its position."""
     seq = tables.append(ending.draft, closes=attempt.opened)
+    if attempt.profiles is not None:
+        attempt.profiles.ended(tables, attempt, len(ending.canonical or b""))
     if attempt.entry.settle is not None:
         attempt.entry.settle(tables, attempt, ending.problem, ending.canonical)
     if ending.returned and attempt.approval_id is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holon_core.records.output import OutputClass
     from holon_core.records.result import ToolResult
     from holon_core.records.tool import Limits, RuntimeToolDescriptor
-    from holon_core.store.protocol import Store
+    from holon_core.store.protocol import Store, Tables
     from holon_core.structured_output.classes import OutputClasses
 
     Gate = Callable[[GateCall], Iterable[StructuredFailure]]
@@ -47,6 +47,28 @@ class Lifecycle(Protocol):
 
     def after(self, attempt: Attempt, result: ToolResult) -> ToolResult:
         """Offer the tool's fallback in the result of a call that it did not serve."""
+        ...
+
+
+class ProfileGate(Protocol):
+    """What profiles and sessions of agents say of a call; asked where the caller has a profile."""
+
+    def admits(
+        self, caller: CallerContext, tool: RuntimeToolDescriptor
+    ) -> StructuredFailure | None:
+        """Say what the profile refuses."""
+        ...
+
+    def may_start(self, tables: Tables, attempt: Attempt) -> StructuredFailure | None:
+        """Say which limit of its run is reached, inside the transaction that would accept it."""
+        ...
+
+    def started(self, tables: Tables, attempt: Attempt) -> None:
+        """Count a call that is accepted, inside that transaction."""
+        ...
+
+    def ended(self, tables: Tables, attempt: Attempt, output_bytes: int) -> None:
+        """Count what a call gave, inside the transaction that closes it."""
         ...
 
 
@@ -101,9 +123,9 @@ class Guard:
         self.running = Running()
         self.lifecycle: Lifecycle | None = None
         self._on_change = on_change
-        # Says what a caller's profile refuses; agents put themselves here when a runtime opens.
-        self.admits: Callable[[CallerContext, RuntimeToolDescriptor], StructuredFailure | None]
-        self.admits = lambda _, __: None
+        # Agents put themselves here when a runtime opens.
+        self.profiles: ProfileGate | None = None
+        self.class_elsewhere: Callable[[str], OutputClass | None] = lambda _: None
         self._output_classes = tuple(output_classes)
 
     @cached_property
@@ -111,10 +133,18 @@ class Guard:
         """The classes of structured output, made when first asked for."""
         from holon_core.structured_output.classes import OutputClasses
 
-        made = OutputClasses()
+        made = OutputClasses(self.class_elsewhere)
         for each in self._output_classes:
             made.register(each)
         return made
+
+    def admits(
+        self, caller: CallerContext, tool: RuntimeToolDescriptor
+    ) -> StructuredFailure | None:
+        """Say what a caller's profile refuses of a tool; ``None`` where it refuses nothing."""
+        if caller.profile is None or self.profiles is None:
+            return None
+        return self.profiles.admits(caller, tool)
 
     def learn(self, since: int) -> bool:
         """Read anew what another process changed: tools, pins, guards of the root.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # Written out, so that opening needs no table: the core's nouns, and words of the command.
 CORE_NOUNS = frozenset(
     {
+        "agent-profile",
+        "agent-session",
         "evidence",
         "execution-approval",
         "frozen-tool-proposal",

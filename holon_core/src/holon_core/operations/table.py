@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from holon_core.operations import (
+    agent_rows,
     approval_rows,
     discovery_rows,
     evidence_rows,
@@ -29,6 +30,7 @@ ROWS: tuple[Operation, ...] = (
     *evidence_rows.ROWS,
     *skill_rows.ROWS,
     *output_rows.ROWS,
+    *agent_rows.ROWS,
     *frozen_rows.ROWS,
     *host_rows.ROWS,
     *protocol_rows.ROWS,

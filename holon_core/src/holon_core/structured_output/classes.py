@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve
@@ -26,10 +27,15 @@ OPEN_GATES = frozenset({OutputGate.SCHEMA})
 
 
 class OutputClasses:
-    """All classes by id. Safe for many threads."""
+    """All classes by id. Safe for many threads.
 
-    def __init__(self) -> None:
+    Args:
+        elsewhere: Finds classes that are kept elsewhere: those of the contracts of agents.
+    """
+
+    def __init__(self, elsewhere: Callable[[str], OutputClass | None] = lambda _: None) -> None:
         self._lock = threading.Lock()
+        self._elsewhere = elsewhere
         self._classes: dict[str, tuple[OutputClass, str]] = {}
         for each in CLASSES:
             self._classes[each.id] = (each, digest(each.schema, domain=SCHEMA_DOMAIN))
@@ -63,6 +69,9 @@ class OutputClasses:
             Refused: ``unknown_output_class``.
         """
         found = self._classes.get(class_id)
+        other = self._elsewhere(class_id) if found is None else None
+        if other is not None:
+            return other, digest(other.schema, domain=SCHEMA_DOMAIN)
         if found is None:
             near = nearest(class_id, self._classes)
             text = f"no structured-output class {class_id!r:.100}{near}"
