@@ -50,6 +50,8 @@ RETURNED = {
     "agents.facet": ["Agents", "Outputs"],
     "structured_output.judging": ["Judgement"],
     "agents.showing": ["ToolList"],
+    "agents.profiles": ["Profiles"],
+    "agents.sessions": ["Sessions"],
     "records.dialect": ["ProjectedTool", "Rewrite"],
 }
 OFFERED = {

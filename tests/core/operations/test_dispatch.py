@@ -76,7 +76,7 @@ def test_every_operation_can_be_asked(ask, tmp_path, runtime):
     # are asked in the tests of these.
     elsewhere = {
         *("skill", "skill-source", "runtime-skill"),
-        *("structured-output", "frozen-tool-proposal"),
+        *("structured-output", "frozen-tool-proposal", "agent-profile", "agent-session"),
     }
     assert asked == {row.method for row in OPERATIONS.values() if row.noun not in elsewhere}
 

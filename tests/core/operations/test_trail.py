@@ -39,6 +39,8 @@ def test_which_rows_are_recorded():
         "evidence/erase",
         "workspace/open",
         "plugin/retire",
+        *(f"agent-profile/{verb}" for verb in ("create", "update", "archive")),
+        *(f"agent-session/{verb}" for verb in ("open", "finish", "close")),
         "frozen-tool-proposal/create",
         "frozen-tool-proposal/update",
         "frozen-tool-proposal/withdraw",
