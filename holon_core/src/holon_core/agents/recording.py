@@ -40,4 +40,4 @@ def record(
     fields["host"] = recorder.host_fragment()
     if caller is not None:
         fields["caller"] = recorder.caller(caller)
-    return recorder.draft(chain, subject, kind, fields).append(tables)
+    return tables.append(recorder.draft(chain, subject, kind, fields))
