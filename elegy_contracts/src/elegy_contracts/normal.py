@@ -26,6 +26,8 @@ IMPORTABLE = (
     "elegy-capability-catalog-v2",
 )
 DEFAULT_TIMEOUT_S = 30
+# More parameters than this make a schema that hosts look at themselves.
+MANY = 200
 # Kinds of parameters; every other word is read as a text.
 PARAMETERS: Mapping[str, dict[str, Any]] = {
     "string": {"type": "string"},
@@ -46,6 +48,7 @@ class NormalCapability:
 
     A schema that is ``None`` is not usable. ``claims`` are words of side effects with the name
     of their vocabulary; ``has_side_effects`` is ``None`` where nothing is declared.
+    ``input_is_made`` says that its input schema is made of parameters, and thus sound.
     ``implementation`` is how it is invoked, ``None`` where nothing says so; ``blocked`` says in
     texts what keeps it from being executed.
     """
@@ -55,6 +58,7 @@ class NormalCapability:
     description: str
     input_schema: Mapping[str, Any] | None
     output_schema: Mapping[str, Any] | None
+    input_is_made: bool = False
     claims: tuple[tuple[str, str], ...] = ()
     has_side_effects: bool | None = None
     is_deterministic: bool | None = None
@@ -246,6 +250,7 @@ def _capability(
         description=each["description"],
         input_schema=input_schema(given, found, *path, "input"),
         output_schema=output_schema(each.get("output", {}), found, *path, "output"),
+        input_is_made=not given.get("schemaRef") and len(given.get("parameters", ())) <= MANY,
         claims=() if claimed is None else (("host_class", claimed),),
         has_side_effects=execution.get("hasSideEffects"),
         is_deterministic=execution.get("isDeterministic"),

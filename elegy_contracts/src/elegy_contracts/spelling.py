@@ -41,8 +41,24 @@ def contract_names(contract: str, data: Any) -> tuple[Any, list[Finding]]:
         spellings.
     """
     found: list[Finding] = []
+    if not _has_other(data):
+        return data, found
     root = _schema(contract)
     return _renamed(data, root, root, (), found), found
+
+
+def _has_other(data: Any) -> bool:
+    """Tell whether any member could be in the other spelling; most data has none."""
+    todo = [data]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, dict):
+            if any("_" in name for name in each):
+                return True
+            todo.extend(each.values())
+        elif isinstance(each, list):
+            todo.extend(each)
+    return False
 
 
 def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -155,14 +155,15 @@ def _progress(out: Output, total: int) -> Any:
 
     @contextmanager
     def showing() -> Iterator[Any]:
-        if out.for_programs or total < 2:
+        from holon_cli.people import stderr_console
+
+        console = stderr_console()
+        if out.for_programs or total < 2 or not console.is_terminal:
             yield lambda: None
             return
         from rich.progress import Progress
 
-        from holon_cli.people import stderr_console
-
-        with Progress(console=stderr_console(), transient=True) as bar:
+        with Progress(console=console, transient=True) as bar:
             task = bar.add_task("importing", total=total)
             yield lambda: bar.advance(task)
 

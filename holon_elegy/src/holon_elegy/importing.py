@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,6 @@ from elegy_contracts.finding import ContractError
 from elegy_contracts.finding import Finding as ContractFinding
 from elegy_contracts.finding import Severity as ContractSeverity
 from elegy_contracts.normal import normalise
-from elegy_contracts.strict import canonical
 from holon_core.errors import FINDINGS, Rejected
 from holon_core.ids import capability_id, id_problem
 from holon_core.records.finding import Finding, has_errors
@@ -32,7 +33,7 @@ from holon_core.records.words import (
     Severity,
 )
 from holon_core.wire.canonical import sha256_hex
-from holon_core.wire.schema_check import check_schema
+from holon_core.wire.schema_check import SchemaReport, check_schema
 from holon_elegy.effects import effects_of
 from holon_elegy.instructions import instructions_of
 
@@ -172,7 +173,9 @@ def _capability(
     if problem is not None:
         return None, [Finding(code="invalid_id", message=problem)]
     blocked = list(each.blocked)
-    taken, lost = _usable(each.input_schema, "input")
+    taken, lost = each.input_schema, list[Finding]()
+    if not each.input_is_made:
+        taken, lost = _usable(taken, "input")
     given, more = _usable(each.output_schema, "output")
     lost += more
     if each.implementation is None and not blocked:
@@ -197,7 +200,7 @@ def _usable(
     """Return a schema as the core uses it; one that it refuses is not usable, and only that."""
     if schema is None:
         return None, []
-    report = check_schema(dict(schema), role=role)
+    report = _report(json.dumps(schema), role)
     if not has_errors(report.findings) and isinstance(report.schema, dict):
         return report.schema, []
     told = [
@@ -209,6 +212,12 @@ def _usable(
         for each in report.findings
     ]
     return None, told
+
+
+@lru_cache(maxsize=256)
+def _report(schema: str, role: Any) -> SchemaReport:
+    """Check a schema once: many capabilities refer to the same one."""
+    return check_schema(json.loads(schema), role=role)
 
 
 def _implementation(each: NormalCapability) -> dict[str, Any]:
@@ -249,8 +258,12 @@ def _tool(
         dependencies=() if not program else (Dependency(kind="program", name=str(program)),),
         projections=() if normal.is_hidden else ("function_calling",),
         limits=Limits(timeout_s=min(each.timeout_s, MAX_TIMEOUT_S)),
-        executor_ref=sha256_hex(canonical(implementation)) if implementation else "",
+        executor_ref=_digest(implementation) if implementation else "",
     )
+
+
+def _digest(implementation: Mapping[str, Any]) -> str:
+    return sha256_hex(json.dumps(implementation, sort_keys=True).encode())
 
 
 # What a capability takes whose own schema is not usable: nothing, and it is blocked besides.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ from attrs import evolve, frozen
 from holon_core.catalogue.catalogue import TOOLS
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.catalogue.registry import MAX_FINDINGS
-from holon_core.errors import JsonRefused, Misuse
+from holon_core.errors import Misuse
 from holon_core.ids import id_problem
+from holon_core.plugins.faults import told
 from holon_core.records.base import Record
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.skill import ImportedSkill, SkillEntry, SkillOutcome, SkillState
@@ -20,14 +22,14 @@ from holon_core.records.words import Origin
 from holon_core.skills import approving
 from holon_core.skills.codec import binding_json, card_body, entry_body, entry_from, skill_json
 from holon_core.skills.gates import CARDS
-from holon_core.wire.canonical import digest
+from holon_core.wire.canonical import sha256_hex
 from holon_core.wire.difference import Pair, differing, shown_change
 
 if TYPE_CHECKING:
     from holon_core.catalogue.registry import Registry
     from holon_core.clock import Clock
     from holon_core.records.approval_view import ViewChange
-    from holon_core.records.tool import Provenance
+    from holon_core.records.tool import Provenance, RuntimeToolDescriptor
     from holon_core.store.protocol import Store, Tables
 
 SKILLS = "holon.skills"
@@ -209,15 +211,25 @@ class Storing:
 def _digested(given: ImportedSkill, before: SkillEntry | None) -> _Judged:
     """Give a skill the digest of all that it is and binds to."""
     bindings = [binding_json(item.binding) for item in given.capabilities]
-    tools = [item.tool.definition() for item in given.capabilities]
+    tools = [_beyond_schemas(item.tool) for item in given.capabilities]
     skill = evolve(given.skill, digest="")
     try:
-        made = digest([skill_json(skill), bindings, tools], domain=SKILL_DOMAIN)
-    except JsonRefused as error:
-        fault = Finding(code="record_invalid", message=error.message, path=error.path)
+        # Of thousands of skills each copy counts: this one only has to tell changes.
+        text = json.dumps([skill_json(skill), bindings, tools], sort_keys=True, allow_nan=False)
+        made = sha256_hex(f"{SKILL_DOMAIN}\0{text}".encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        text = f"the skill is no sound JSON: {told(error)}"
+        fault = Finding(code="record_invalid", message=text)
         return _Judged(given=given, before=before, findings=(*given.findings, fault))
     given = evolve(given, skill=evolve(skill, digest=made))
     return _Judged(given=given, before=before, findings=given.findings)
+
+
+def _beyond_schemas(tool: RuntimeToolDescriptor) -> dict[str, Any]:
+    """Return what a binding does not say of its tool."""
+    said = tool.definition()
+    del said["input_schema"], said["output_schema"]
+    return {**said, "name": tool.name, "title": tool.title, "projections": list(tool.projections)}
 
 
 def _put(
