@@ -47,6 +47,9 @@ ASKED: dict[str, list[str]] = {
     ],
     "frozen-tool-proposal/list": [],
     "frozen-tool-proposal/revalidate": [],
+    "skill-source/list": [],
+    "skill-source/register": ["holon-elegy.x", "--kind", "elegy_v2"],
+    "skill/list": [],
     "workspace/open": ["."],
     "workspace/list": [],
     "plugin/list": [],
@@ -55,6 +58,14 @@ ASKED: dict[str, list[str]] = {
 # These need something that a fresh storage root has not; their refusal is a document, too.
 REFUSED = {
     "workspace/read": ["w"],
+    "skill-source/read": ["holon-elegy.nobody"],
+    "skill-source/remove": ["holon-elegy.nobody"],
+    "skill/read": ["holon-elegy.nobody/s"],
+    "skill/approve-execution": [
+        *("holon-elegy.nobody/s", "--posture", "model_invoked", "--reason", "r"),
+    ],
+    "skill/revoke-execution": ["holon-elegy.nobody/s", "--reason", "r"],
+    "runtime-skill/load": ["holon-elegy.nobody/s"],
     "plugin/retire": ["g", "--reason", "r"],
     "agent-profile/read": ["p"],
     "agent-profile/update": ['{"id": "p"}', "--reason", "r"],

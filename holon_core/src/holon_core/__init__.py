@@ -65,10 +65,9 @@ if TYPE_CHECKING:
         SkillDefinitionRecord,
         SkillLifecycle,
         SkillOutcome,
-        SkillSourceDescriptor,
-        SkillSourceKind,
         SkillState,
     )
+    from holon_core.records.skill_source import SkillSourceDescriptor, SkillSourceKind
     from holon_core.records.tool import Dependency, Limits, RuntimeToolDescriptor, SecretSlot
     from holon_core.records.words import (
         ApprovalRequirement,
@@ -156,8 +155,8 @@ _HOMES = {
     "SkillLifecycle": "records.skill",
     "SkillOutcome": "records.skill",
     "SkillSource": "records.lane",
-    "SkillSourceDescriptor": "records.skill",
-    "SkillSourceKind": "records.skill",
+    "SkillSourceDescriptor": "records.skill_source",
+    "SkillSourceKind": "records.skill_source",
     "SkillState": "records.skill",
     "Status": "records.words",
     "StoreError": "errors",

@@ -40,10 +40,7 @@ from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services
 from holon_core.records.finding import has_errors
 from holon_core.records.listing import Listing
-from holon_core.skills.bindings import Bindings
-from holon_core.skills.gates import SkillGates
-from holon_core.skills.registry import Skills
-from holon_core.skills.sources import LANES, SkillSources
+from holon_core.skills.parts import SkillParts
 from holon_core.store.oslock import OsLock
 from holon_core.store.ownership import open_to_others, tighten
 from holon_core.store.protocol import StoreBusy
@@ -56,7 +53,6 @@ if TYPE_CHECKING:
     from holon_core.catalogue.catalogue import Entry
     from holon_core.config import Config
     from holon_core.frozen.facet import FrozenTools
-    from holon_core.guard.guard import Gate
     from holon_core.operations.governing import Governing
     from holon_core.plugins.lanes import Joined
     from holon_core.plugins.loader import Found
@@ -88,7 +84,7 @@ class Parts:
         evidence: Evidence,
         tools: Tools,
         plugins: Plugins,
-        skills: Skills,
+        skills: SkillParts,
         registry: Registry,
         sources: Sources,
         behind: Behind,
@@ -347,18 +343,13 @@ def _assemble(
         core=_core_version() if joined.sources else "",
     )
     sources.read()
-    behind.bindings = bindings = Bindings(joined.lanes)
-    skill_gates = SkillGates(store, bindings)
+    behind.skills = skills = SkillParts(joined, registry, record)
     catalogue = Catalogue(
         store,
         joined.executors,
-        blocker(joined, _active(offered.manager), bindings.of),
-        bound=bindings.of,
-        previews={
-            kind: skill_gates.previewing(lane.preview)
-            for kind, lane in joined.lanes.items()
-            if lane.preview
-        },
+        blocker(joined, _active(offered.manager), skills.bound),
+        bound=skills.bound,
+        previews=skills.previews(),
         embedder=_embedder(offered),
     )
     if offered.manager is not None:
@@ -380,13 +371,13 @@ def _assemble(
         services=CallServices(store, redactor),
         threads=Threads(),
         pump=pump,
-        gates=_gates(joined, skill_gates),
+        gates=skills.gates_by_lane(),
         runtime_id=runtime_id,
         operator=operator,
-        on_change=_both(facet.reread, skill_gates.forget),
+        on_change=lambda: _reread(facet, skills),
         output_classes=_output_classes(offered),
     )
-    bindings.changed = guard.catalogue.forget
+    skills.changed = guard.catalogue.forget
     guard.revision = store.read(lambda tables: tables.revision())
     if settings.retention_days is not None:
         oldest = int(clock.now()) - settings.retention_days * 86_400
@@ -409,9 +400,7 @@ def _assemble(
             frozen=_frozen(guard, Evidence(store, recorder, root=root), joined, root),
         ),
         plugins=facet,
-        skills=_skills(
-            joined, registry, bindings, skill_gates, record=record, changed=guard.catalogue.forget
-        ),
+        skills=skills,
         registry=registry,
         sources=sources,
         behind=behind,
@@ -431,52 +420,6 @@ def _operations(offered: Offers) -> Mapping[str, Operation]:
     from holon_core.operations.offered import join_operations
 
     return join_operations(offered)
-
-
-def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
-    def both() -> None:
-        one()
-        other()
-
-    return both
-
-
-def _skills(
-    joined: Joined,
-    registry: Registry,
-    bindings: Bindings,
-    gates: SkillGates,
-    *,
-    record: Callable[[Tables, str, dict[str, str]], None],
-    changed: Callable[[], None],
-) -> Skills:
-    """Put the registry of imported skills together."""
-    store, clock = registry.store, registry.clock
-    return Skills(
-        store=store,
-        clock=clock,
-        registry=registry,
-        sources=SkillSources(
-            store,
-            clock,
-            lanes=joined.lanes,
-            offered={each.descriptor.id: each.descriptor for each in joined.sources},
-        ),
-        bindings=bindings,
-        gates=gates,
-        record=record,
-        changed=changed,
-    )
-
-
-def _gates(joined: Joined, skills: SkillGates) -> dict[str, tuple[Gate, ...]]:
-    """Put the gates of imported capabilities before those of their lanes."""
-    imported = {lane.value for lane in LANES.values()}
-    gates: dict[str, tuple[Gate, ...]] = {
-        kind: ((skills, *lane.gates) if kind in imported else lane.gates)
-        for kind, lane in joined.lanes.items()
-    }
-    return {kind: each for kind, each in gates.items() if each}
 
 
 def _dialects(offered: Offers) -> Sequence[FunctionDialect]:
@@ -509,6 +452,12 @@ def _frozen(
 
     made = make() if joined.frozen_kinds else None
     return lambda: made or make()
+
+
+def _reread(facet: Plugins, skills: SkillParts) -> None:
+    """Look anew, after another process changed what belongs to the root."""
+    facet.reread()
+    skills.forget()
 
 
 def _loading(settings: Config, *, discover: bool) -> str:

@@ -367,7 +367,7 @@ class Runtime:
     @property
     def skills(self) -> Skills:
         """Imported skills: sources, definitions, approvals of postures, bound executors."""
-        return self._parts.skills
+        return self._parts.skills.facet
 
     @property
     def agents(self) -> Agents:

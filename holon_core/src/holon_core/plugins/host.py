@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.registering import Registering
     from holon_core.plugins.services import Services
-    from holon_core.records.skill import SkillSourceDescriptor
+    from holon_core.records.skill_source import SkillSourceDescriptor
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.records.words import Posture
     from holon_core.store.protocol import Store
@@ -45,6 +45,15 @@ class Binding(Protocol):
 
     def unbind(self, target: str, *, by: str | None = None) -> bool:
         """Take one away."""
+        ...
+
+
+class HasBindings(Protocol):
+    """What has them; they are made when they are first needed."""
+
+    @property
+    def bindings(self) -> Binding:
+        """Where executors are bound."""
         ...
 
 
@@ -215,7 +224,7 @@ class Behind:
         self.manager: PluginManager | None = None
         self.services: Services | None = None
         self.registering: Registering | None = None
-        self.bindings: Binding | None = None
+        self.skills: HasBindings | None = None
         self._hosts: dict[str, Host] = {}
 
     def host(self, name: str) -> Host:
@@ -285,9 +294,9 @@ class Host:
         provides: Sequence[str] = (),
     ) -> None:
         """Bind what runs an imported capability."""
-        bindings = self._open().bindings
-        assert bindings is not None, "set before a runtime is open"
-        bindings.bind_for(
+        skills = self._open().skills
+        assert skills is not None, "set before a runtime is open"
+        skills.bindings.bind_for(
             self.name,
             target,
             executor,
@@ -298,9 +307,9 @@ class Host:
 
     def unbind(self, target: str) -> bool:
         """Take away an executor that this plugin bound."""
-        bindings = self._open().bindings
-        assert bindings is not None, "set before a runtime is open"
-        return bindings.unbind(target, by=self.name)
+        skills = self._open().skills
+        assert skills is not None, "set before a runtime is open"
+        return skills.bindings.unbind(target, by=self.name)
 
     def offers(self, hook: str) -> tuple[Offer, ...]:
         """Ask all plugins a hook that this one specified."""

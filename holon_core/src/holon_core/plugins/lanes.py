@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.offers import Offers
     from holon_core.records.frozen_kind import FrozenToolKind
     from holon_core.records.lane import SkillSource
-    from holon_core.records.skill import SkillSourceDescriptor
+    from holon_core.records.skill_source import SkillSourceDescriptor
     from holon_core.records.tool import Provenance
 
 RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
@@ -183,7 +183,7 @@ class _Check:
         return self._own_source(item.source, offer.provenance)
 
     def source(self, offer: Offer) -> str:
-        from holon_core.records.skill import SkillSourceDescriptor
+        from holon_core.records.skill_source import SkillSourceDescriptor
 
         descriptor = _typed(offer.item.descriptor, SkillSourceDescriptor)
         if not callable(offer.item.read) or not callable(offer.item.signal):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holon_core.catalogue.registry import Registered, Registry
     from holon_core.catalogue.sources import Sources
     from holon_core.plugins.manager import PluginManager
-    from holon_core.records.skill import SkillSourceDescriptor
+    from holon_core.records.skill_source import SkillSourceDescriptor
     from holon_core.records.tool import Provenance, RuntimeToolDescriptor
 
 ORIGINS = frozenset({Origin.REGISTERED, Origin.IMPORTED_STATE})
@@ -52,7 +52,7 @@ class Registering:
         definitions: Iterable[RuntimeToolDescriptor],
     ) -> Registered:
         """Make the definitions of a source those that are given; see ``PluginHost``."""
-        from holon_core.records.skill import SkillSourceDescriptor
+        from holon_core.records.skill_source import SkillSourceDescriptor
 
         if type(source) is not SkillSourceDescriptor or source.origin not in ORIGINS:
             words = ", ".join(sorted(origin.value for origin in ORIGINS))

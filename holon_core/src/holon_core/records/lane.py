@@ -14,7 +14,7 @@ from holon_core.records.words import Posture
 from holon_core.records.workspace import Workspace
 
 if TYPE_CHECKING:
-    from holon_core.records.skill import SkillSourceDescriptor
+    from holon_core.records.skill_source import SkillSourceDescriptor
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -10,16 +10,23 @@ from attrs import field, frozen
 from holon_core.records.approval_view import ViewChange
 from holon_core.records.base import Record
 from holon_core.records.finding import Finding
+from holon_core.records.skill_source import SkillSourceDescriptor, SkillSourceKind
 from holon_core.records.tool import RuntimeToolDescriptor
-from holon_core.records.words import Origin, Posture, Word
+from holon_core.records.words import Posture, Word
 
-
-class SkillSourceKind(Word):
-    """The kinds of skill source."""
-
-    ELEGY_V2 = "elegy_v2"
-    PLUGIN_PACKAGE = "plugin_package"
-    LANE = "lane"
+__all__ = [
+    "CapabilityBindingRecord",
+    "ImportedCapability",
+    "ImportedSkill",
+    "PostureApproval",
+    "SkillDefinitionRecord",
+    "SkillEntry",
+    "SkillLifecycle",
+    "SkillOutcome",
+    "SkillSourceDescriptor",
+    "SkillSourceKind",
+    "SkillState",
+]
 
 
 class SkillLifecycle(Word):
@@ -38,16 +45,6 @@ class SkillState(Word):
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     REJECTED = "rejected"
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class SkillSourceDescriptor(Record):
-    """A source of skill definitions: one that a plugin offers, or one that was registered."""
-
-    id: str
-    kind: SkillSourceKind
-    origin: Origin = Origin.IMPORTED_STATE
-    title: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -17,7 +17,6 @@ from holon_core.skills.codec import approval_from, binding_of
 from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
-    from holon_core.guard.sealed import SealedCall
     from holon_core.records.lane import GateCall
     from holon_core.records.skill import PostureApproval
     from holon_core.records.tool import Dependency
@@ -82,16 +81,6 @@ class SkillGates:
         """Return what is kept of a capability."""
         found = self._store.read(lambda tables: tables.document(CARDS, tool_id))
         return None if found is None else card_from(found.body)
-
-    def previewing(self, preview: Any) -> Any:
-        """Return a lane's preview that is given how a tool is bound beside the call."""
-
-        def shown(call: SealedCall) -> Mapping[str, Any]:
-            card = self.card(call.tool.id)
-            made: Mapping[str, Any] = preview(call, None if card is None else card.binding)
-            return made
-
-        return shown
 
     def __call__(self, call: GateCall) -> Iterator[StructuredFailure]:
         """Name everything that keeps a capability from running under the posture of a call."""
