@@ -50,14 +50,21 @@ def present_result(result: Answer, *, out: Console, notes: Console) -> None:
     if result["self_approved"]:
         line.append("  self approved", "dim")
     notes.print(line)
-    shown = [result["failure"]] if result["failure"] else []
-    for reason in shown or result["blocking_reasons"]:
+    for reason in _told(result):
         present_failure(reason, notes)
     if result["held"]:
         held = result["held"]
         notes.print(Text(f"held as {held}; once a person approves it, it can be released:"))
         notes.print(Text(f"  holon approval approve {held} --reason TEXT"))
         notes.print(Text(f"  holon tool release {held}"))
+
+
+def _told(result: Answer) -> list[Any]:
+    """Return what stood in the way: the finer reasons, where they say more than the failure."""
+    failure, reasons = result["failure"], list(result["blocking_reasons"])
+    if failure is None or any(reason["code"] != failure["code"] for reason in reasons):
+        return reasons
+    return [failure]
 
 
 def present_failure(problem: Answer, notes: Console) -> None:
