@@ -43,11 +43,18 @@ class Distribution:
     extras: dict[str, list[str]] = field(default_factory=dict)
     plugins: dict[str, str] = field(default_factory=dict)
     scripts: dict[str, str] = field(default_factory=dict)
+    programs: list[str] = field(default_factory=list)
+    """Further import packages, each a program that is run by ``python -m``."""
 
     @property
     def import_name(self) -> str:
         """The package that this distribution installs."""
         return self.name.replace("-", "_")
+
+    @property
+    def packages(self) -> list[str]:
+        """All packages that it installs."""
+        return [self.import_name, *self.programs]
 
     @property
     def path(self) -> Path:
@@ -144,7 +151,7 @@ def pyproject(row: Distribution, table: Table) -> str:
         *_section("project.scripts", row.scripts),
         "",
         "[tool.hatch.build.targets.wheel]",
-        f"packages = [{_quoted('src/' + row.import_name)}]",
+        f"packages = [{', '.join(_quoted(f'src/{name}') for name in row.packages)}]",
     ]
     if siblings:
         lines += ["", "[tool.uv.sources]"]

@@ -1,4 +1,4 @@
-"""`holon tool call`: the derived command, and asking at once where a person is there."""
+"""Commands that call a tool: derived ones, and asking at once where a person is there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holon_cli.derived import command_of, show
+from holon_cli.derived import After, command_of, show
 
 if TYPE_CHECKING:
     from holon_cli.host import Host
@@ -23,14 +23,24 @@ def call_command(row: Operation) -> click.Command:
         help="Show the exact request instead; nothing starts. --key and --definition not with it.",
     )
 
+    return command_of(row, extra=[dry_run], after=_asking(row))
+
+
+def asking_command(row: Operation) -> click.Command:
+    """Make the command of a plugin's row that calls a tool and answers its result."""
+    return command_of(row, after=_asking(row))
+
+
+def _asking(row: Operation) -> After:
     def ask(host: Host, out: Output, options: Mapping[str, Any], answer: Any) -> int | None:
         from holon_cli.keys import has_person
 
-        if answer["held"] is None or options["dry_run"] or out.for_programs or not has_person():
+        rehearsed = options.get("dry_run")
+        if answer.get("held") is None or rehearsed or out.for_programs or not has_person():
             return None
         return _asked(row, host, out, answer)
 
-    return command_of(row, extra=[dry_run], after=ask)
+    return ask
 
 
 def _asked(row: Operation, host: Host, out: Output, answer: Any) -> int | None:

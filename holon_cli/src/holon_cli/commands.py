@@ -155,6 +155,10 @@ class Verbs(HelpfulGroup):
             from holon_cli.calling import call_command
 
             return call_command(row)
+        if row.noun not in NOUNS and "held" in row.response.get("properties", {}):
+            from holon_cli.calling import asking_command
+
+            return asking_command(row)
         from holon_cli.derived import command_of
 
         return command_of(row)

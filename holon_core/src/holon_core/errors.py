@@ -77,6 +77,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "is_a_directory": (K.TOOL_FAILED, F, "a file was needed and the path is a directory", "name a file, or list the directory"),
     "not_a_directory": (K.TOOL_FAILED, F, "a directory was needed and the path is a file", "name a directory"),
     "permission_denied": (K.TOOL_FAILED, F, "the operating system refuses access", "change the file's permissions or name another"),
+    "secret_in_content": (K.INVALID_ARGUMENTS, F, "the content contains the value of a registered secret, which is written nowhere", "leave the secret out; name its reference instead"),
     "binary_content": (K.TOOL_FAILED, F, "the content is not UTF-8 text", "ask for encoding=base64"),
     "changed_during_read": (K.TOOL_FAILED, F, "the file changed while it was read", "read it again"),
     "invalid_pattern": (K.TOOL_FAILED, F, "the regular expression or its size is refused", "correct or shorten the pattern"),

@@ -44,7 +44,8 @@ class Config(Record):
     waits and an idempotency key lives, in seconds. ``retention_days`` is how long evidence
     keeps payloads, ``None`` for ever. ``secrets`` binds names to references, never to values.
     ``limits`` are for lanes other than host functions. ``lanes`` holds the table
-    ``[lane.NAME]`` of each lane as it stands, for the lane to check. ``sources`` tells for each
+    ``[lane.NAME]`` of each lane as it stands, for the lane to check; ``[memory]`` is the memory
+    lane's. ``sources`` tells for each
     setting ``default``, ``holon.toml:LINE``, ``env VARIABLE`` or ``argument``.
     """
 
@@ -153,8 +154,18 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(key="secrets", default=_EMPTY, check=checks.secret_references),
     Setting(key="lane", default=_EMPTY, check=checks.tables),
+    Setting(key="memory", default=_EMPTY, check=checks.table),
 )
 _GROUPS = sorted({setting.path[0] for setting in SETTINGS if len(setting.path) > 1})
+
+
+def _with_memory(
+    lanes: Mapping[str, Mapping[str, Any]], memory: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """Let ``[memory]`` be the table of the memory lane."""
+    if not memory:
+        return dict(lanes)
+    return {**lanes, "memory": {**lanes.get("memory", {}), **memory}}
 
 
 def load(
@@ -196,7 +207,7 @@ def load(
             timeout_s=float(values["limits.timeout_s"]),
             max_output_bytes=values["limits.max_output_bytes"],
         ),
-        lanes=MappingProxyType(dict(values["lane"])),
+        lanes=MappingProxyType(_with_memory(values["lane"], values["memory"])),
         sources=MappingProxyType({key: source for key, (_, source) in chosen.items()}),
     )
 

@@ -127,6 +127,13 @@ class Guard:
         self.profiles: ProfileGate | None = None
         self.class_elsewhere: Callable[[str], OutputClass | None] = lambda _: None
         self._output_classes = tuple(output_classes)
+        services.requester = self.request
+
+    def request(self, attempt: Attempt) -> ToolResult:
+        """Take the steps of a request for an approval that a tool makes while it runs."""
+        from holon_core.guard.call import request
+
+        return request(self, attempt)
 
     @cached_property
     def outputs(self) -> OutputClasses:

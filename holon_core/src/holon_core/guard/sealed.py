@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from holon_core.errors import Misuse
-from holon_core.guard.attempt import OPEN
+from holon_core.guard.attempt import OPEN, Attempt
 from holon_core.records.outcome import ExecutorEvidenceDraft
 
 if TYPE_CHECKING:
     from holon_core.cancel import CancelToken
-    from holon_core.guard.attempt import Attempt
     from holon_core.guard.services import CallServices
     from holon_core.process import ProcessOutcome
     from holon_core.records.caller import CallerContext
+    from holon_core.records.result import ToolResult
     from holon_core.records.tool import Limits, RuntimeToolDescriptor
     from holon_core.records.words import Posture
     from holon_core.records.workspace import Workspace
@@ -114,6 +114,32 @@ class SealedCall:
             return self._secrets[slot]
         except KeyError:
             raise Misuse(f"{self.tool.id} declares no secret slot {slot!r}") from None
+
+    def holds_secret(self, text: str) -> bool:
+        """Tell whether a text contains the value of a secret that this runtime knows."""
+        return self._services.clean(text) != text
+
+    def request_approval(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Ask, for this caller, for an approval of another tool's call with exactly this payload.
+
+        Args:
+            tool: Id of a tool of the same source.
+            arguments: What it would be called with.
+
+        Returns:
+            As ``Session.request_approval`` does. All that comes of it is a pending approval,
+            or the one that is there already.
+
+        Raises:
+            Misuse: The tool is of another source, or this one is not running.
+        """
+        attempt = self._open("request_approval()")
+        source = attempt.entry.tool.id.rpartition("/")[0]
+        if tool.rpartition("/")[0] != source:
+            raise Misuse(f"{attempt.entry.tool.id} may ask only for tools of {source}")
+        requester = self._services.requester
+        assert requester is not None, "set before a call is made"
+        return requester(Attempt(tool, dict(arguments), attempt.caller, mode="request"))
 
     def progress(
         self, stage: str, done: int = 0, total: int | None = None, message: str = ""

@@ -15,9 +15,11 @@ from holon_core.records.outcome import ExecutorEvidenceDraft
 from holon_core.visible import escape_controls
 
 if TYPE_CHECKING:
+    from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
     from holon_core.guard.sealed import SealedCall
     from holon_core.process import ProcessOutcome
+    from holon_core.records.result import ToolResult
     from holon_core.store.protocol import Store
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -46,6 +48,8 @@ class CallServices:
         self._store = store
         self._redactor = redactor
         self.progress: Callable[[Progress], None] | None = None
+        # Set once the guard stands that takes the steps of such a request.
+        self.requester: Callable[[Attempt], ToolResult] | None = None
 
     @property
     def clean(self) -> Callable[[str], str]:

@@ -1,0 +1,22 @@
+"""The memory lane keeps the rules of every lane."""
+
+from __future__ import annotations
+
+from holon_core.testing import LaneSuite
+from memory_lane import REQUEST, SEARCH, WRITE
+
+pytest_plugins = ["holon_core.testing.plugin"]
+
+CALLS = {
+    SEARCH: {"query": "hello"},
+    WRITE: {"content": "hello"},
+    REQUEST: {"content": "hello"},
+}
+
+
+class TestConformance(LaneSuite):
+    """Found by its entry point, as hosts have it."""
+
+    distribution = "holon-builtin-memory"
+    samples = CALLS
+    failing = {SEARCH: {"query": "hello", "cursor": "x"}}  # noqa: RUF012

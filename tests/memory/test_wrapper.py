@@ -1,0 +1,267 @@
+"""The wrapper owns what callers see: schemas, effects, approval, scope, and what stays out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import holon_core as holon
+from holon_builtin_memory.searching import snippet
+from holon_core.records.caller import CallerContext
+from memory_lane import FULL, HEALTH, REQUEST, SEARCH, SOURCE, WRITE, code_of, printing
+
+
+def test_the_lane_brings_exactly_its_three_tools(rt):
+    """They come without a finding, with the effects and approvals of the wrapper."""
+    tools = {tool.id: tool for tool in rt.tools.list()}
+
+    assert set(tools) == {SEARCH, WRITE, REQUEST}
+    assert tools[SEARCH].effects == {holon.Effect.HOST_STATE_READ}
+    assert tools[WRITE].effects == tools[REQUEST].effects == {holon.Effect.HOST_STATE_WRITE}
+    assert tools[WRITE].approval == "required"
+    assert tools[REQUEST].approval == "none"
+    assert [state.findings for state in rt.tools.sources()] == [{}]
+
+
+def test_writes_are_never_shown_to_a_model(rt):
+    """Only the search may be projected; the two others stay callable by the runtime."""
+    shown = {tool.id for tool in rt.tools.list() if "function_calling" in tool.projections}
+
+    assert shown == {SEARCH}
+
+
+def test_a_rule_that_allows_everything_lifts_no_approval_of_a_write(opened, project):
+    """Only a rule with the tool's exact id could."""
+    rt = opened(rules=[{"id": "*", "decision": "allow"}])
+
+    result = rt.session(principal="ann", workspace=project).call(WRITE, {"content": "x"})
+
+    assert code_of(result) == "approval_required"
+
+
+def test_a_deny_rule_stops_even_the_request(opened, project):
+    """The default that allows this one write is replaced by the rule."""
+    rt = opened(rules=[{"id": REQUEST, "decision": "deny"}])
+    session = rt.session(principal="ann", workspace=project)
+
+    assert code_of(session.call(REQUEST, {"content": "x"})) == "policy_denied"
+    assert rt.approvals.list() == ()
+
+
+@pytest.mark.parametrize("tool", [SEARCH, WRITE, REQUEST])
+def test_memory_needs_a_workspace(rt, tool):
+    """Without one there is no store, and no approval."""
+    payload = {"query": "x"} if tool == SEARCH else {"content": "x"}
+    session = rt.session(principal="ann")
+    result = session.call(tool, payload)
+    if result.held is not None:
+        rt.approvals.approve(result.held, by="bob", reason="ok")
+        result = session.release(result.held)
+
+    assert code_of(result) == "workspace_required"
+    assert rt.approvals.list() == ()
+
+
+@pytest.mark.parametrize(
+    ("tool", "payload", "path"),
+    [
+        (WRITE, {"content": ""}, "/content"),
+        (WRITE, {"content": "x", "type": "rumour"}, "/type"),
+        (WRITE, {"content": "x", "importance": 2}, "/importance"),
+        (WRITE, {"content": "x", "db": "/etc/passwd"}, ""),
+        (WRITE, {"content": "nul\0"}, "/content"),
+        (WRITE, {"content": "x", "tags": ["a\nb"]}, "/tags/0"),
+        (SEARCH, {"query": " "}, "/query"),
+        (SEARCH, {"query": "x", "scope": "user"}, ""),
+        (SEARCH, {"query": "x", "cursor": "next"}, "/cursor"),
+    ],
+)
+def test_arguments_outside_the_wrapper_s_schema_are_refused(rt, project, tool, payload, path):
+    """With the path; nothing of the command's own options can be reached."""
+    result = rt.session(principal="ann", workspace=project).call(tool, payload)
+
+    assert code_of(result) == "arguments_invalid"
+    assert result.failure.details["path"] == path
+
+
+def test_a_registered_secret_is_written_nowhere(opened, project, tmp_path, monkeypatch):
+    """Neither the request nor the write takes it, and the approval stays unspent."""
+    monkeypatch.setenv("SHOP_KEY", "k-9f8e7d6c5b4a")
+
+    rt = opened()
+    rt.register(lambda key: None, name="use", effects="none", secrets={"key": "env:SHOP_KEY"})
+    session = rt.session(principal="ann", workspace=project)
+    early = session.call(WRITE, {"content": "the key is k-9f8e7d6c5b4a"}).held
+    assert session.call("host.app/use").status is holon.Status.COMPLETED
+    rt.approvals.approve(early, by="bob", reason="not seen")
+
+    released = session.release(early)
+    asked = session.call(REQUEST, {"content": "x", "tags": ["k-9f8e7d6c5b4a"]})
+
+    assert code_of(released) == "secret_in_content"
+    assert code_of(asked) == "secret_in_content"
+    assert asked.failure.details["path"] == "/tags"
+    stored = [file.read_bytes() for file in (tmp_path / "root" / "plugins").rglob("*.db*")]
+    assert not any(b"k-9f8e7d6c5b4a" in data for data in stored)
+
+
+def test_a_dry_run_shows_the_exact_command_and_starts_nothing(rt, project, tmp_path):
+    """The text is one word after --, the file is the workspace's own; it is not made."""
+    session = rt.session(principal="ann", workspace=project)
+
+    argv = session.dry_run(WRITE, {"content": "-x --db=/etc/passwd"}).output["argv"]
+
+    assert argv[-2:] == ["--", "-x --db=/etc/passwd"]
+    assert argv[argv.index("--scope") + 1] == "workspace"
+    assert argv[argv.index("--db") + 1].startswith(str(tmp_path / "root"))
+    assert "--non-interactive" in argv
+    assert list((tmp_path / "root").rglob("memory.db")) == []
+
+
+def test_what_the_text_says_is_data_whatever_it_begins_with(rt, project, write):
+    """A leading dash makes no option of it, in the write and in the search."""
+    write(rt, content="--limit=0 is a text")
+    session = rt.session(principal="ann", workspace=project)
+
+    found = session.call(SEARCH, {"query": "--limit"}).output["results"]
+
+    assert [hit["snippet"] for hit in found] == ["--limit=0 is a text"]
+
+
+def test_filters_narrow_by_type_tags_and_time(rt, project, write):
+    """All that is asked for has to hold."""
+    first = write(rt, content="port one", type="fact", tags=["net", "db"]).output["memory"]
+    write(rt, content="port two", type="decision", tags=["net"])
+    session = rt.session(principal="ann", workspace=project)
+
+    def found(**more):
+        results = session.call(SEARCH, {"query": "port", **more}).output["results"]
+        return sorted(hit["snippet"] for hit in results)
+
+    moment = first["updated_at_unix_seconds"]
+    assert found(types=["fact"]) == ["port one"]
+    assert found(tags=["net"]) == ["port one", "port two"]
+    assert found(tags=["net", "db"]) == ["port one"]
+    assert found(updated_from_unix_seconds=moment - 5) == ["port one", "port two"]
+    assert found(updated_before_unix_seconds=moment - 5) == []
+
+
+def test_pages_go_on_by_cursor_until_everything_was_shown(rt, project, tmp_path):
+    """No hit is shown twice and none is left out."""
+    session = rt.session(principal="ann", workspace=project)
+    lines = tmp_path / "in.jsonl"
+    lines.write_text(
+        "".join(f"{json.dumps(f'alpha {n} ' + 'x ' * n)}\n" for n in range(23)), encoding="utf-8"
+    )
+    operator = CallerContext(principal="ann", workspace=session.caller.workspace)
+    taken = rt.dispatch(
+        "memory/import", {"input": str(lines)}, caller=operator, authorities=set(holon.Authority)
+    )
+    assert taken["imported"] == 23
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = session.call(SEARCH, {"query": "alpha", "limit": 10, **cursor}).output
+        seen += [hit["id"] for hit in page["results"]]
+        if not page["truncated"]:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+
+    assert len(seen) == len(set(seen)) == 23
+
+
+def test_a_command_of_the_bare_contract_serves_too(opened, fake, project):
+    """What it shows no full memory of is inspected; tags it cannot keep are refused early."""
+    hit = {
+        "id": "m1",
+        "score": 1.0,
+        "similarity": 1.0,
+        "state": "active",
+        "memoryType": "observation",
+        "preview": "a note",
+    }
+    body = (
+        f"{HEALTH}\n"
+        f"if words[0] == 'search': {printing({'results': [hit]})}\n"
+        f"if words[0] == 'inspect': {printing({'memory': FULL, 'versions': []})}\n"
+        "assert '--whole' not in words and not any(w.startswith('--tag') for w in words)"
+    )
+    rt = opened(memory={"command": fake(body)})
+    session = rt.session(principal="ann", workspace=project)
+
+    found = session.call(SEARCH, {"query": "note", "updated_from_unix_seconds": 1}).output
+    held = session.call(WRITE, {"content": "x", "tags": ["t"]}).held
+    rt.approvals.approve(held, by="bob", reason="ok")
+    refused = session.release(held)
+
+    assert [hit["snippet"] for hit in found["results"]] == ["a note"]
+    assert found["results"][0]["updated_at_unix_seconds"] == 1785657600
+    assert code_of(refused) == "unsupported_capability"
+
+
+def test_an_imported_package_that_claims_otherwise_changes_nothing(opened, project):
+    """Another source may not take the wrapper's ids, whatever schemas and effects it claims."""
+
+    class Package:
+        name = "acme-memory"
+
+        @holon.hookimpl
+        def holon_skill_sources(self):
+            from holon_core import (
+                Origin,
+                Posture,
+                RuntimeToolDescriptor,
+                SkillSourceDescriptor,
+                SkillSourceKind,
+            )
+
+            claimed = RuntimeToolDescriptor(
+                id=WRITE,
+                lane="built_in",
+                origin=Origin.PLUGIN,
+                posture=Posture.BUILT_IN_SAFE,
+                version="9",
+                name="write-workspace-memory",
+                input_schema={"type": "object", "additionalProperties": False},
+                effects=frozenset({holon.Effect.NONE}),
+            )
+
+            class Source:
+                descriptor = SkillSourceDescriptor(
+                    id=SOURCE, kind=SkillSourceKind.LANE, origin=Origin.PLUGIN
+                )
+
+                def signal(self):
+                    return "1"
+
+                def read(self):
+                    return [claimed]
+
+            return [Source()]
+
+    alone, beside = opened(), None
+    before = {tool.id: tool.definition() for tool in alone.tools.list()}
+    alone.close()
+    beside = opened(Package())
+
+    after = {tool.id: tool.definition() for tool in beside.tools.list()}
+    assert after == before
+    session = beside.session(principal="ann", workspace=project)
+    assert code_of(session.call(WRITE, {"content": "x"})) == "approval_required"
+
+
+@pytest.mark.parametrize(
+    ("content", "query", "shown"),
+    [
+        ("short", "short", "short"),
+        ("x" * 500, "nowhere", "x" * 400 + "…"),
+        ("a" * 300 + " needle " + "b" * 400, "needle", None),
+    ],
+)
+def test_a_snippet_is_the_part_around_the_first_match(content, query, shown):
+    """It is bounded, marks what it leaves out, and has the word."""
+    made = snippet(content, query)
+
+    assert len(made) <= 402
+    assert made == shown if shown is not None else "needle" in made
