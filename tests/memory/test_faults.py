@@ -32,7 +32,10 @@ WITHOUT_DATA = printing(None)
         (printing({"action": "added"}), "output_schema"),
         (WITHOUT_DATA, "output_schema"),
         ("sys.stdout.write('x' * 20_000_000)", "output_too_large"),
-        (printing({**ADDED, "action": "rejected", "gateResult": "in a higher scope"}), "tool_failed"),
+        (
+            printing({**ADDED, "action": "rejected", "gateResult": "in a higher scope"}),
+            "tool_failed",
+        ),
     ],
     ids=[
         "AB-PROC-exit",

@@ -42,9 +42,7 @@ def printing(data: Any, **more: Any) -> str:
 
 # What a command does first that is asked what it can.
 HEALTH = (
-    "if words[0] == 'health':\n"
-    f"    {printing({'report': {}, 'typeCounts': {}})}\n"
-    "    sys.exit(0)"
+    f"if words[0] == 'health':\n    {printing({'report': {}, 'typeCounts': {}})}\n    sys.exit(0)"
 )
 
 

@@ -139,8 +139,8 @@ def _export(connection: sqlite3.Connection, options: argparse.Namespace) -> Any:
     document = transfer.exported(
         connection, scope=scope, path=options.db, shown_scope=scope or "all"
     )
-    return _Raw(document) if options.output is None else transfer.write_file(
-        options.output, document
+    return (
+        _Raw(document) if options.output is None else transfer.write_file(options.output, document)
     )
 
 

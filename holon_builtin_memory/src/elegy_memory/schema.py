@@ -152,9 +152,7 @@ def _make(connection: sqlite3.Connection) -> None:
         for statement in _TABLES.split(";\n"):
             if statement.strip():
                 connection.execute(statement)
-        connection.executemany(
-            "INSERT OR IGNORE INTO scope_config VALUES (?, ?)", DEFAULTS.items()
-        )
+        connection.executemany("INSERT OR IGNORE INTO scope_config VALUES (?, ?)", DEFAULTS.items())
         connection.execute("PRAGMA user_version = 1")
     except BaseException:
         connection.execute("ROLLBACK")

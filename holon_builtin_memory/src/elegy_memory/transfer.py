@@ -155,7 +155,11 @@ def _number(item: dict[str, Any], keys: tuple[str, ...], default: float) -> floa
     for key in keys:
         value = item.get(key)
         if value is not None:
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float))
+                or not 0 <= value <= 1
+            ):
                 raise InvalidInput(f"{key} is a number from 0 to 1")
             return float(value)
     return default

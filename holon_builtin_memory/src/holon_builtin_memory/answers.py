@@ -71,7 +71,12 @@ PROMISED: dict[str, Any] = {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "properties": {"id": _TEXT, "state": _TEXT, "memoryType": _TEXT, "preview": _TEXT},
+                    "properties": {
+                        "id": _TEXT,
+                        "state": _TEXT,
+                        "memoryType": _TEXT,
+                        "preview": _TEXT,
+                    },
                     "required": ["id", "state", "memoryType", "preview"],
                 },
             }
@@ -170,9 +175,7 @@ def _failure(answer: dict[str, Any]) -> Refused | None:
     message = told.get("message")
     text = message[:_SHOWN] if isinstance(message, str) else "it gave no reason"
     details = {
-        key: value[:100]
-        for key in ("code", "category")
-        if isinstance(value := told.get(key), str)
+        key: value[:100] for key in ("code", "category") if isinstance(value := told.get(key), str)
     }
     return refuse("tool_failed", f"the memory command refused: {text}", memory=details)
 

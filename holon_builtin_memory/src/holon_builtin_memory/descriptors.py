@@ -25,7 +25,12 @@ MAX_TAGS = 20
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
-_TAG: Schema = {"type": "string", "minLength": 1, "maxLength": 50, "pattern": r"^[^\u0000-\u001f]+$"}
+_TAG: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 50,
+    "pattern": r"^[^\u0000-\u001f]+$",
+}
 _TAGS: Schema = {"type": "array", "items": _TAG, "maxItems": MAX_TAGS, "uniqueItems": True}
 _TIME: Schema = {"type": "integer", "minimum": 0}
 _PAYLOAD: Schema = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holon_builtin_memory.answers import memory, seconds, word
 from holon_builtin_memory.descriptors import PRINTED_BYTES
+from holon_builtin_memory.lane import folder_of
 from holon_builtin_memory.program import Program
 from holon_builtin_memory.refusals import refuse
 
@@ -32,7 +33,7 @@ class Keeper:
     """The memory of one runtime's workspaces, as its operator sees it."""
 
     def __init__(self, host: PluginHost) -> None:
-        self._program = Program(host)
+        self._program = Program(host.config, folder_of(host))
 
     def listed(self, door: Door, given: Params, workspace: str) -> Any:
         """Answer a page of memories, oldest first."""

@@ -11,6 +11,7 @@ from holon_core.records.words import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
     from typing import Any
 
     from holon_builtin_memory.tool import MemoryTool
@@ -49,7 +50,8 @@ class MemoryExecutor:
     """Runs the tool that a call names."""
 
     def __init__(self, host: PluginHost) -> None:
-        self._host = host
+        # Made now: a preview, which comes first of all, writes nothing.
+        self._config, self._folder = host.config, folder_of(host)
 
     def execute(self, call: SealedCall, /) -> ExecutorOutcome:
         """Run it."""
@@ -65,12 +67,22 @@ class MemoryExecutor:
         from holon_builtin_memory.searching import SearchMemory
         from holon_builtin_memory.writing import RequestApproval, WriteMemory
 
-        program = Program(self._host)
+        program = Program(self._config, self._folder)
         return {
             SEARCH: SearchMemory(program),
             WRITE: WriteMemory(program),
             REQUEST: RequestApproval(program),
         }
+
+
+def folder_of(host: PluginHost) -> Path | None:
+    """Return where the stores lie; ``None`` in memory."""
+    from holon_core.errors import Misuse
+
+    try:
+        return host.folder
+    except Misuse:
+        return None
 
 
 def executor(host: PluginHost) -> LaneExecutor:

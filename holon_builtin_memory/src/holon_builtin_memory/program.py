@@ -17,10 +17,9 @@ from holon_builtin_memory.answers import read
 from holon_builtin_memory.refusals import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from holon_core.guard.sealed import SealedCall
-    from holon_core.plugins.host import PluginHost
     from holon_core.process import ProcessOutcome
 
     Run = Callable[[tuple[str, ...], bytes | None], ProcessOutcome]
@@ -41,10 +40,16 @@ class Command:
 
 
 class Program:
-    """The memory command of one runtime."""
+    """The memory command of one runtime.
 
-    def __init__(self, host: PluginHost) -> None:
-        self._host = host
+    Args:
+        config: The lane's table of ``holon.toml``.
+        folder: Where the stores lie; ``None`` in memory.
+    """
+
+    def __init__(self, config: Mapping[str, Any], folder: Path | None) -> None:
+        self._config = config
+        self._folder = folder
         self._extensions: dict[tuple[str, ...], frozenset[str]] = {}
 
     def database(self, workspace: str) -> Path:
@@ -53,15 +58,12 @@ class Program:
         Raises:
             Refused: ``host_unsupported``: a runtime in memory has no place for it.
         """
-        from holon_core.errors import Misuse
         from holon_core.ids import capability_id
 
-        try:
-            folder = self._host.folder
-        except Misuse:
+        if self._folder is None:
             text = "memory lives in a file under the storage root, and this runtime has none"
-            raise refuse("host_unsupported", text, started=False) from None
-        return folder / capability_id(workspace) / FILE
+            raise refuse("host_unsupported", text, started=False)
+        return self._folder / capability_id(workspace) / FILE
 
     def command(self) -> Command:
         """Return the configured command, its program resolved once.
@@ -69,7 +71,7 @@ class Program:
         Raises:
             Refused: ``dependency_missing``: it is not there, or not understood.
         """
-        configured = self._host.config.get("command")
+        configured = self._config.get("command")
         if configured is None:
             return Command((sys.executable, "-I", "-m", "elegy_memory"), own=True)
         words: Any = [configured] if isinstance(configured, str) else configured
@@ -150,5 +152,3 @@ class Program:
             return call.run_process(argv, cwd=Path(argv[0]).parent, stdin=stdin)
 
         return run
-
-

@@ -73,9 +73,7 @@ class SearchMemory(MemoryTool):
         result: dict[str, Any] = found
         return result
 
-    def _shown(
-        self, run: Run, workspace: str, hit: dict[str, Any], query: str
-    ) -> dict[str, Any]:
+    def _shown(self, run: Run, workspace: str, hit: dict[str, Any], query: str) -> dict[str, Any]:
         full = self._full(run, workspace, hit)
         return {
             **memory(full),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from holon_core.errors import StructuredFailureKind
 from holon_core.testing.bench import call
 from holon_core.testing.check_offers import bad, ok, skip
 from holon_core.testing.offering import offered
@@ -22,6 +23,7 @@ from holon_core.testing.watching import STARTS, watching
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from holon_core.records.result import ToolResult
     from holon_core.testing.bench import Bench
     from holon_core.testing.report import Result
 
@@ -88,8 +90,16 @@ def memory_hosts(bench: Bench) -> Iterator[Result]:
                 yield skip("no sample call is known: give one in `samples`", tool=tool_id)
                 continue
             result = call(runtime, session, tool_id, bench.samples(tool_id)[0])
-            told = f"in memory: {result.failure}"
-            yield bad(told, tool=tool_id) if result.failure is not None else ok(tool=tool_id)
+            yield _judge_in_memory(result, tool_id)
+
+
+def _judge_in_memory(result: ToolResult, tool_id: str) -> Result:
+    failure = result.failure
+    if failure is None:
+        return ok(tool=tool_id)
+    if failure.kind is StructuredFailureKind.UNSUPPORTED_HOST:
+        return ok("it refuses a runtime in memory", tool=tool_id)
+    return bad(f"in memory: {failure}", tool=tool_id)
 
 
 def _ids(runtime: object) -> set[str]:
