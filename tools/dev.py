@@ -166,6 +166,11 @@ def fuzz(arguments: list[str]) -> int:
     return setup() or run([PYTHON, "tests/elegy/fuzzing.py", *arguments])
 
 
+def memory_storm(arguments: list[str]) -> int:
+    """Let many processes use one memory at once."""
+    return setup() or run([PYTHON, "tests/memory/storm.py", *arguments])
+
+
 def crash(arguments: list[str]) -> int:
     """Kill processes in the middle of guarded calls, for long."""
     return setup() or run([PYTHON, "tests/core/crash/campaign.py", *arguments])
@@ -214,6 +219,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "test": (test, "run the whole suite, or pytest with the given arguments"),
     "check": (check, "format, lint, types, import contracts, docs, distributions"),
     "crash": (crash, "run the long crash campaign"),
+    "memory-storm": (memory_storm, "let twenty processes use one memory for half a minute"),
     "fuzz": (fuzz, "run the long fuzzing campaign on Elegy contracts"),
     "bench": (bench, "run one benchmark by NAME, or all"),
     "coverage": (coverage, "run the suite with branch coverage and hold its floors"),

@@ -62,12 +62,13 @@ def build(name: str, folder: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_what_is_installed_is_what_there_is(tmp_path: Path) -> None:
-    """The core alone has no tool; with the workspace lane there are its four; then none again."""
+    """The core alone has no tool; each lane brings exactly its own, and takes them away again."""
     wheels, empty, project = tmp_path / "wheels", tmp_path / "empty", tmp_path / "project"
     for folder in (wheels, empty, project):
         folder.mkdir()
     (project / "a.txt").write_text("hello\n", encoding="utf-8")
-    core, lane = (build(name, wheels) for name in ("holon-core", "holon-builtin-workspace"))
+    names = ("holon-core", "holon-builtin-workspace", "holon-builtin-memory")
+    core, lane, memory = (build(name, wheels) for name in names)
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
     links = [str(wheels), *os.environ.get("PIP_FIND_LINKS", "").split()]
@@ -93,3 +94,15 @@ def test_what_is_installed_is_what_there_is(tmp_path: Path) -> None:
 
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "holon-builtin-workspace", cwd=empty)
     assert listed("fresh") == ([], [])
+
+    run(*install, *where, memory, cwd=empty)
+    three = [
+        f"holon.built-in.memory/{name}"
+        for name in (
+            "request-workspace-memory-write-approval",
+            "search-workspace-memory",
+            "write-workspace-memory",
+        )
+    ]
+    assert listed("third") == (three, [["memory", True, []]])
+    assert "search" in run(python, "-m", "elegy_memory", "--help", cwd=empty)
