@@ -131,7 +131,7 @@ class Guard:
 
     def request(self, attempt: Attempt) -> ToolResult:
         """Take the steps of a request for an approval that a tool makes while it runs."""
-        from holon_core.guard.call import request
+        from holon_core.guard.drive import request
 
         return request(self, attempt)
 
