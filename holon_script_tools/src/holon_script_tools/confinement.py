@@ -99,7 +99,8 @@ def wrap(
         return Wrapped(argv=argv, told={"enforced": False, "why": "bwrap is missing"})
     effects = call.tool.effects
     network = bool(effects & _NETWORK)
-    words = [bwrap, "--die-with-parent", "--new-session", "--unshare-all", "--proc", "/proc"]
+    # Not --die-with-parent: the parent is the thread that starts it, and that one ends at once.
+    words = [bwrap, "--new-session", "--unshare-all", "--proc", "/proc"]
     words += ["--dev", "/dev"] + (["--share-net"] if network else [])
     words += _files(argv[0], tool, call, network=network)
     words += ["--chdir", str(tool.folder), "--", *argv]

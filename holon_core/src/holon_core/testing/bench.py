@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.testing.naming import named
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 Calls = Mapping[str, "Arguments | Sequence[Arguments]"]
+LOOK_S = 1.1
 CANARY = "holon-canary-7f3a91c5e2"
 PRINCIPAL = "lane-suite"
 APPROVER = "lane-suite-approver"
@@ -47,6 +49,8 @@ class Lane:
     variables that hold secrets besides those of secret slots. ``prepare`` fills a fresh
     workspace; ``setup`` registers, in each runtime that was opened, what the lane itself does
     not define. ``config`` are settings of the runtime, as ``Runtime.open`` takes them.
+    ``proposals`` are frozen tools of the lane's kind, each brought to Active in every runtime on
+    disk; calls name them by their ``name``.
     """
 
     distribution: str
@@ -59,6 +63,7 @@ class Lane:
     prepare: Callable[[Path], None] = _nothing
     setup: Callable[[Runtime], None] = _nothing
     config: Mapping[str, Any] = field(factory=dict)
+    proposals: Sequence[Mapping[str, Any]] = ()
 
     def module(self) -> str | None:
         """Return the name of the plugin's module, ``None`` where it is an object of a test."""
@@ -77,7 +82,8 @@ class Bench:
     """
 
     def __init__(self, lane: Lane, folder: Path) -> None:
-        self.lane = lane
+        self.place = folder / "frozen-tools"
+        self.lane = _with_ids(lane, self.place) if lane.proposals else lane
         self.folder = folder
         self._count = itertools.count(1)
         self._tools: dict[str, RuntimeToolDescriptor] | None = None
@@ -99,15 +105,20 @@ class Bench:
         return () if made is None else (made,)
 
     @contextmanager
-    def open(self, *, in_memory: bool = False) -> Iterator[Runtime]:
-        """Open a runtime of its own with the lane and nothing else, its secrets set."""
+    def open(self, *, in_memory: bool = False, frozen: bool = True) -> Iterator[Runtime]:
+        """Open a runtime of its own with the lane and nothing else, its secrets set.
+
+        Args:
+            in_memory: Without a storage root.
+            frozen: Bring the lane's proposals to Active, which runs their fixtures.
+        """
         # The tools say which secrets they need.
         assert self.tools is not None
-        with self._open(in_memory=in_memory) as runtime:
+        with self._open(in_memory=in_memory, frozen=frozen) as runtime:
             yield runtime
 
     @contextmanager
-    def _open(self, *, in_memory: bool = False) -> Iterator[Runtime]:
+    def _open(self, *, in_memory: bool = False, frozen: bool = True) -> Iterator[Runtime]:
         from holon_core.runtime import Runtime
 
         options: dict[str, Any] = {"config": {**self.lane.config}}
@@ -124,6 +135,8 @@ class Bench:
                 opened = Runtime.open(self.folder / f"root-{next(self._count)}", **options)
             with opened as runtime:
                 self.lane.setup(runtime)
+                if self.lane.proposals and frozen and not in_memory:
+                    freeze(runtime, self.place, self.lane.proposals)
                 # What was registered is known from here on: no entry is read anew in a check.
                 runtime._guard.learn(runtime._guard.revision)
                 yield runtime
@@ -156,13 +169,60 @@ class Bench:
             limits: Ceilings of the workspace: ``timeout_s``, ``max_output_bytes``.
         """
         workspace = self.folder / f"workspace-{next(self._count)}"
-        workspace.mkdir(parents=True)
+        if self.lane.proposals:
+            # They run in their own workspace alone.
+            workspace = self.place
+            for each in workspace.iterdir():
+                each.unlink()
+        else:
+            workspace.mkdir(parents=True)
         self.lane.prepare(workspace)
         if limits:
             lines = "".join(f"{name} = {value}\n" for name, value in limits.items())
             with (workspace / "pyproject.toml").open("a", encoding="utf-8") as file:
                 file.write(f"\n[tool.holon.limits]\n{lines}")
+            if self.lane.proposals:
+                # The settings of a workspace that was used before are looked at once a second.
+                time.sleep(LOOK_S)
         return runtime.session(principal=PRINCIPAL, workspace=workspace)
+
+
+def _with_ids(lane: Lane, place: Path) -> Lane:
+    """Return a lane whose calls name frozen tools by id, in the workspace of a folder."""
+    from holon_core.runtime import Runtime
+
+    place.mkdir(parents=True)
+    with Runtime.in_memory() as runtime:
+        workspace = runtime.workspaces.open(place).id
+    ids = {name: f"frozen.{workspace}/{name}~1" for name in (p["name"] for p in lane.proposals)}
+
+    def named_by_id(calls: Calls) -> Calls:
+        return {ids.get(name, name): given for name, given in calls.items()}
+
+    return evolve(
+        lane,
+        samples=named_by_id(lane.samples),
+        failing=named_by_id(lane.failing),
+        slow=named_by_id(lane.slow),
+        large=named_by_id(lane.large),
+    )
+
+
+def freeze(runtime: Runtime, place: Path, proposals: Sequence[Mapping[str, Any]]) -> None:
+    """Bring frozen tools to Active on the ordinary way, approved as somebody else."""
+    session = runtime.session(principal=PRINCIPAL, workspace=place)
+    for proposal in proposals:
+        frozen_tools = runtime.tools.frozen
+        record = frozen_tools.create(
+            proposal, caller=session.caller, origin=("crystallized", "the conformance suite")
+        )
+        frozen_tools.validate(record.id, caller=session.caller)
+        for _ in range(2):
+            asked = frozen_tools.promote(record.id, session=session).result
+            assert asked is not None
+            assert asked.held is not None
+            approve(runtime, asked.held)
+            session.release(asked.held)
 
 
 def call(runtime: Runtime, session: Session, tool_id: str, arguments: Arguments) -> ToolResult:

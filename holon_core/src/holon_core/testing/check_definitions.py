@@ -93,7 +93,8 @@ def executors_present(bench: Bench) -> Iterator[Result]:
     for tool in _tools(bench):
         source = tool.id.partition("/")[0]
         good = executor_of(executors, source) is not None or Effect.UNKNOWN in tool.effects
-        # Hosts and adapters bind what runs an imported capability.
-        good = good or (tool.origin is Origin.IMPORTED_STATE and tool.runs_here)
+        # Hosts and adapters bind what runs an imported capability, the core what runs a frozen one.
+        made = tool.origin in (Origin.IMPORTED_STATE, Origin.FROZEN)
+        good = good or (made and tool.runs_here)
         text = f"no executor of this plugin is for the source {source}"
         yield ok(tool=tool.id) if good else bad(text, tool=tool.id)

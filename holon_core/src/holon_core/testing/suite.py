@@ -30,6 +30,7 @@ class LaneSuite:
     large: ClassVar[Calls] = {}
     secrets: ClassVar[Sequence[str]] = ()
     config: ClassVar[Mapping[str, Any]] = {}
+    proposals: ClassVar[Sequence[Mapping[str, Any]]] = ()
 
     def prepare(self, workspace: Path) -> None:
         """Fill a fresh workspace with what the sample calls need; nothing by default."""
@@ -51,6 +52,7 @@ class LaneSuite:
             prepare=cls().prepare,
             setup=cls().setup,
             config=cls.config,
+            proposals=cls.proposals,
         )
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
