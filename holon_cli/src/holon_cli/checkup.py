@@ -55,6 +55,19 @@ def machine() -> Iterator[Check]:
     yield _sqlite()
     yield _schema_engine()
     yield from _extras()
+    yield _confinement()
+
+
+def _confinement() -> Check:
+    """Look for the program that confines scripts where settings ask for it."""
+    from holon_core import resolve_program
+
+    found = resolve_program("bwrap")
+    if found is not None:
+        return Check(name="bubblewrap", state=State.OK, detail=f"{found} can confine scripts")
+    detail = "not found; scripts run unconfined, or not at all where it is required"
+    remedy = "install bubblewrap, if scripts are to be confined"
+    return Check(name="bubblewrap", state=State.ABSENT, detail=detail, remedy=remedy)
 
 
 def _distributions() -> Iterator[Check]:
