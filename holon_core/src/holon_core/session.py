@@ -404,6 +404,28 @@ class Session:
         self._check_open()
         return await self._model.aanswer(tool_call, dialect=dialect, max_chars=max_chars)
 
+    def toolset(self, framework: str, **options: Any) -> Any:
+        """Return this caller's tools as those of another framework.
+
+        Args:
+            framework: ``langchain`` (a list of ``StructuredTool``), ``openai-agents`` (a list of
+                ``FunctionTool``) or ``pydantic-ai`` (a ``FunctionToolset``); each an extra of
+                the same name.
+            options: As ``tools`` takes them.
+
+        Returns:
+            What the framework takes. Each call goes through ``answer``; a refusal, a failure or a
+            held call is the text that the model gets.
+
+        Raises:
+            Refused: ``dependency_missing``: the framework is not installed.
+            Misuse: There is no such framework.
+        """
+        from holon_core.agents.frameworks import toolset
+
+        self._check_open()
+        return toolset(self, framework, **options)
+
     def finish(self, answer: object, *, facts: OutputFacts | None = None) -> OutputResult:
         """End this agent's session by its answer, where its profile has an output contract.
 
@@ -445,6 +467,7 @@ class Session:
         *,
         facts: OutputFacts | None = None,
         consumer: str | None = None,
+        dialect: str | None = None,
     ) -> OutputResult:
         """Put an answer through the gate of its class; keep it where it passed.
 
@@ -453,6 +476,7 @@ class Session:
             answer: Text with exactly one JSON value (bare, or in one fenced block), or a value.
             facts: What the runtime, not the model, says of it: declared schema, budget.
             consumer: Who is to have it, where that is known already.
+            dialect: Of the response format that the model was given, where it was given one.
 
         Returns:
             The accepted value under ``output_id``, or a typed failure with paths
@@ -480,7 +504,18 @@ class Session:
             answer,
             facts=facts or OutputFacts(),
             consumer=consumer,
+            back=None if dialect is None else self._back(output_class, dialect),
         )
+
+    def _back(self, output_class: str, dialect: str) -> Callable[[Any], Any]:
+        """Return what maps an answer in a provider's response format back."""
+        from holon_core.agents.facet import shown_class
+        from holon_core.agents.showing import dialect_named
+
+        if self._agents is None:
+            raise Misuse("open the session with runtime.session(…)")
+        named = dialect_named(self._agents.projector, dialect)
+        return shown_class(self._agents.outputs.read(output_class), named).plan.back
 
     def hand_output(self, output_id: str, *, consumer: str) -> OutputResult:
         """Hand an accepted output to a consumer of its class; to any other is ``policy_denied``.

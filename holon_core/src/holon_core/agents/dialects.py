@@ -60,6 +60,7 @@ OPENAI_RESPONSES = FunctionDialect(
         "format": {"type": "json_schema", "name": "$name", "schema": "$schema", "strict": "$strict"}
     },
     strict=_OPENAI_STRICT,
+    lax_format=True,
     loose=_AS_IS,
     max_tools=128,
 )
@@ -84,6 +85,7 @@ OPENAI_CHAT = FunctionDialect(
         "json_schema": {"name": "$name", "schema": "$schema", "strict": "$strict"},
     },
     strict=_OPENAI_STRICT,
+    lax_format=True,
     loose=_AS_IS,
     max_tools=128,
 )

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holon_core.agents.profiles import Profiles
 from holon_core.agents.sessions import Sessions
-from holon_core.errors import Misuse
+from holon_core.errors import Misuse, Refused
+from holon_core.records.failure import failure
 from holon_core.structured_output.judging import NO_FACTS, Judgement, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from holon_core.agents.projection import Projector
+    from holon_core.agents.projection import Projector, Shown
     from holon_core.guard.guard import Guard
     from holon_core.records.dialect import FunctionDialect
     from holon_core.records.output import OutputClass, OutputFacts
 
 
+def shown_class(output_class: OutputClass, dialect: FunctionDialect) -> Shown:
+    """Show the schema of a class in a dialect, strictly where that is possible."""
+    from holon_core.agents.projection import shown_schema
+
+    return shown_schema(output_class.schema, dialect, strict=True)
+
+
 class Outputs:
     """Classes of structured output (`rt.agents.outputs`)."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, projector: Callable[[], Projector]) -> None:
         self._classes = guard.outputs
+        self._projector = projector
 
     def list(self) -> tuple[OutputClass, ...]:
         """Return the classes: the core's seven, then others by id."""
@@ -50,6 +60,36 @@ class Outputs:
             Rejected: With every finding.
         """
         return self._classes.register(output_class)
+
+    def response_format(self, class_id: str, dialect: str) -> dict[str, Any]:
+        """Return how a provider is asked for an answer of a class.
+
+        Args:
+            class_id: The class.
+            dialect: ``openai-responses`` (for ``text``), ``openai-chat`` (``response_format``) or
+                ``anthropic`` (``output_config``).
+
+        Returns:
+            The parameter's value. What comes back is given to ``accept_output`` or ``finish``
+            with the same ``dialect``, which maps it back before the gate.
+
+        Raises:
+            Refused: ``unknown_output_class``; ``unsupported_capability`` where the provider has
+                no response format, or one that cannot express the class.
+            Misuse: There is no such dialect.
+        """
+        from holon_core.agents.shapes import filled
+        from holon_core.agents.showing import dialect_named
+
+        named = dialect_named(self._projector(), dialect)
+        shown = shown_class(self._classes.get(class_id)[0], named)
+        if named.response_format is None or (not shown.strict and not named.lax_format):
+            text = f"{dialect} has no response format for {class_id}: {'; '.join(shown.notes)}"
+            raise Refused(failure("unsupported_capability", text))
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", class_id)[:64]
+        values = {"name": name, "schema": shown.schema, "strict": shown.strict}
+        made: dict[str, Any] = filled(named.response_format, values)
+        return made
 
     def check(
         self, class_id: str, answer: object, *, facts: OutputFacts | None = None
@@ -87,7 +127,7 @@ class Agents:
     @cached_property
     def outputs(self) -> Outputs:
         """Classes of structured output."""
-        return Outputs(self._guard)
+        return Outputs(self._guard, lambda: self.projector)
 
     @cached_property
     def projector(self) -> Projector:

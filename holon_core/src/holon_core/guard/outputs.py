@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,7 @@ def accept(
     *,
     facts: OutputFacts,
     consumer: str | None = None,
+    back: Callable[[Any], Any] | None = None,
 ) -> OutputResult:
     """Judge an answer, keep it where it passed, and record either; see ``Session``."""
     output_class, schema_digest = guard.outputs.get(class_id)
@@ -78,7 +79,7 @@ def accept(
     if consumer is not None and consumer not in output_class.consumers:
         judged = Judgement(failure=_other_consumer(output_class, consumer))
     else:
-        judged = judge(output_class, schema_digest, answer, facts=facts, witness=witness)
+        judged = judge(output_class, schema_digest, answer, facts=facts, witness=witness, back=back)
     return _record(guard, caller, output_class, judged)
 
 

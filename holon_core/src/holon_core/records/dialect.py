@@ -64,6 +64,8 @@ class FunctionDialect:
     loose: SchemaRules
     strict: SchemaRules | None = None
     response_format: Mapping[str, Any] | None = field(default=None, repr=False)
+    # Whether a response format may be asked for without strict mode.
+    lax_format: bool = False
     property_pattern: str | None = None
     max_description: int = 1024
     max_tools: int | None = None

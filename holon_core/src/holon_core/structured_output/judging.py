@@ -17,7 +17,7 @@ from holon_core.wire.canonical import digest
 from holon_core.wire.schema_engine import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from holon_core.records.output import OutputClass
     from holon_core.structured_output.gates import Problem, Witness
@@ -46,6 +46,7 @@ def judge(
     *,
     facts: OutputFacts = NO_FACTS,
     witness: Witness | None = None,
+    back: Callable[[Any], Any] | None = None,
 ) -> Judgement:
     """Judge an answer by its class.
 
@@ -54,6 +55,7 @@ def judge(
         schema_digest: Digest of its schema, as ``OutputClasses.get`` returns it.
         answer: As ``extract`` takes it.
         facts: What the runtime says of it.
+        back: Maps the value back from what a provider's response format made of the class.
         witness: Tells of evidence and policy; a gate that needs one fails without.
 
     Returns:
@@ -64,6 +66,8 @@ def judge(
         value = extract(answer)
     except NotExtracted as error:
         return Judgement(failure=error.failure)
+    if back is not None:
+        value = back(value)
     broken = compiled(output_class.schema, schema_digest).errors(value)
     if broken:
         shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in broken]
