@@ -59,7 +59,7 @@ def build(name: str, folder: Path) -> Path:
 def test_the_contracts_alone_validate_and_the_lane_brings_its_surface(
     tmp_path: Path, shared: Path
 ) -> None:
-    """The corpus is judged without Holon; with the core and the lane there is one row more."""
+    """The corpus is judged without Holon; with the core and the lane there are its rows."""
     wheels, empty = tmp_path / "wheels", tmp_path / "empty"
     wheels.mkdir()
     empty.mkdir()
@@ -88,5 +88,10 @@ def test_the_contracts_alone_validate_and_the_lane_brings_its_surface(
     assert seen == {
         "tools": [],
         "plugins": [["elegy", True, []]],
-        "more": ["skill/import-elegy-v2"],
+        "more": [
+            "crystallized-capability/export",
+            "crystallized-capability/import",
+            "crystallized-capability/validate",
+            "skill/import-elegy-v2",
+        ],
     }

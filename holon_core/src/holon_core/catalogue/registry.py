@@ -158,7 +158,11 @@ class Registry:
             source, lanes=self._lanes, limits=self._limits, origin=origin, provenance=provenance
         )
         since = self.store.read(lambda tables: tables.revision())
-        stored = self._bodies(source)
+        if whole:
+            stored = self._bodies(source)
+        else:
+            definitions = list(islice(definitions, MAX_DEFINITIONS + 1))
+            stored = self._some_bodies((*map(_id_of, definitions), *gone))
         good, findings = self._sift(judge, definitions, stored)
         told = findings if whole else self._kept_findings(source, good, findings, gone)
         removed = [
@@ -266,6 +270,11 @@ class Registry:
             return ()
         return self.review(one.tool, before)
 
+    def _some_bodies(self, names: Iterable[str]) -> dict[str, bytes]:
+        wanted = list(dict.fromkeys(names))
+        rows = self.store.read(lambda tables: [tables.document(TOOLS, name) for name in wanted])
+        return {row.id: row.body for row in rows if row is not None}
+
     def _bodies(self, source: str) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         after = prefix = f"{source}/"
@@ -321,6 +330,11 @@ class Registry:
                 return tables.revision()
 
             since = self.store.transact(work)
+
+
+def _id_of(given: Any) -> str:
+    """Return the id of a definition, or what is stored under no id."""
+    return given.id if type(given) is RuntimeToolDescriptor and type(given.id) is str else ""
 
 
 def _put(tables: Tables, collection: str, doc_id: str, body: bytes | None, at: int) -> bool:

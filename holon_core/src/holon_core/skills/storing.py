@@ -21,7 +21,7 @@ from holon_core.records.skill import ImportedSkill, SkillEntry, SkillOutcome, Sk
 from holon_core.records.words import Origin
 from holon_core.skills import approving
 from holon_core.skills.codec import binding_json, card_body, entry_body, entry_from, skill_json
-from holon_core.skills.gates import CARDS
+from holon_core.skills.gates import CARDS, card_from
 from holon_core.wire.canonical import sha256_hex
 from holon_core.wire.difference import Pair, differing, shown_change
 
@@ -95,7 +95,7 @@ class Storing:
             raise Misuse(f"at most {MAX_SKILLS} skills come in at once")
         for each in skills:
             self._check(each)
-        stored = self._entries()
+        stored = self._entries() if whole else self._named(skills)
         judged = self._judge(skills, stored)
         changed = [each for each in judged if each.good and not each.same]
         kept = {each.given.skill.id for each in judged}
@@ -137,10 +137,22 @@ class Storing:
                 return found
             after = mine[-1].id
 
+    def _named(self, skills: Sequence[ImportedSkill]) -> dict[str, SkillEntry]:
+        """Return what is stored of these skills: one import does not read the whole source."""
+        names = list(dict.fromkeys(each.skill.id for each in skills))
+        rows = self._store.read(lambda tables: [tables.document(SKILLS, name) for name in names])
+        return {row.id: entry_from(row) for row in rows if row is not None}
+
+    def _owners(self, skills: Sequence[ImportedSkill]) -> dict[str, str]:
+        """Return the stored skill of each of their tools."""
+        names = [item.tool.id for each in skills for item in each.capabilities]
+        rows = self._store.read(lambda tables: [tables.document(CARDS, name) for name in names])
+        return {row.id: card_from(row.body).binding.skill for row in rows if row is not None}
+
     def _judge(
         self, skills: Sequence[ImportedSkill], stored: Mapping[str, SkillEntry]
     ) -> list[_Judged]:
-        owners = {each.tool: name for name, entry in stored.items() for each in entry.bindings}
+        owners = self._owners(skills)
         seen: dict[str, str] = {}
         ids: set[str] = set()
         judged = []
