@@ -61,6 +61,20 @@ def test_a_script_of_several_modules_runs_from_one_sealed_archive(
     assert session.call(record.id, {}).output == {"said": "hello"}
 
 
+def test_a_script_that_refuses_its_arguments_has_not_drifted(make: Make, session: Session) -> None:
+    """Exit 64 is the caller's mistake, however often it makes it."""
+    text = (
+        "import json, os, sys\n"
+        "sys.exit(64) if json.loads(os.environ['HOLON_INPUT_JSON']) else print('{}')"
+    )
+    record = make(text, name="refuses")
+
+    codes = [session.call(record.id, {"bad": n}).failure for n in range(4)]
+
+    assert {each.code for each in codes if each} == {"arguments_invalid"}
+    assert session.call(record.id, {}).output == {}
+
+
 def test_what_lies_on_disk_is_not_what_runs(make: Make, session: Session, runtime: Runtime) -> None:
     """A file that is replaced, or written into, changes nothing."""
     record = make("print('{\"v\": 1}')", name="swapped")

@@ -19,6 +19,7 @@ from holon_core import (
     failure,
     read_output,
 )
+from holon_core.process import ProcessCause, ProcessOutcome
 from holon_core.records.words import LaneKind
 from holon_script_tools import confinement
 from holon_script_tools.content import Command, command_of, problems
@@ -28,6 +29,8 @@ from holon_script_tools.sealing import can_seal, program_bytes, sealed
 if TYPE_CHECKING:
     from holon_core import FrozenTool, Limits, SealedCall
 
+# EX_USAGE of sysexits.h: what is wrong is the input, as the script sees it.
+REFUSES = 64
 WORKSPACE_ROOT = "HOLON_WORKSPACE_ROOT"
 _IN_WORKSPACE = frozenset({Effect.WORKSPACE_READ, Effect.WORKSPACE_WRITE})
 
@@ -92,7 +95,7 @@ class ScriptArtifacts:
         call.draft("holon-script-tools", {"confinement": wrapped.told, "interpreter": interpreter})
         with sealed(program_bytes(tool, command.program)) as program:
             outcome = call.run_process(wrapped.argv, cwd=tool.folder, env=env, stdin_fd=program)
-        answer = read_output(outcome)
+        answer = _refused_input(outcome) or read_output(outcome)
         return _failed(answer) if isinstance(answer, StructuredFailure) else completed(answer)
 
     def preview(self, call: SealedCall, tool: FrozenTool) -> Mapping[str, Any]:
@@ -113,6 +116,14 @@ class ScriptArtifacts:
         if call.workspace is None or not call.tool.effects & _IN_WORKSPACE:
             return None
         return call.workspace.root_path
+
+
+def _refused_input(outcome: ProcessOutcome) -> StructuredFailure | None:
+    """Say that the script itself refuses its arguments, which is no drift of the script."""
+    if outcome.cause is ProcessCause.EXITED and outcome.exit_code == REFUSES:
+        text = f"the script refuses these arguments (exit {REFUSES})"
+        return failure("arguments_invalid", text, exit_code=REFUSES)
+    return None
 
 
 def _argv(interpreter: str, command: Command) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from frozen_tools import BOSS, Echoes, brought_to, proposal, recorded
-from holon_core import Authority, FrozenState, Refused
+from holon_core import Authority, FrozenState, Refused, resolve_program
 from holon_core.operations.frozen_rows import NOUN
 from holon_core.operations.table import OPERATIONS
 from holon_core.runtime import Runtime
@@ -50,7 +50,9 @@ def test_a_tool_goes_its_whole_way_by_operations(
         again = ask("promote", id=tool, reason="go")
         assert again["result"]["output"]["state"] == state
     assert [each["state"] for each in ask("revalidate")["proposals"]] == ["active"]
-    assert "active" in ask("read", id=tool, graph=True)["graph"]
+    drawn = ask("read", id=tool, graph=True)
+    assert "active" in drawn["graph"]
+    assert (drawn["svg"] is None) is (resolve_program("dot") is None)
     assert [each["id"] for each in ask("list", state="active")["proposals"]] == [tool]
     second = ask("create", proposal=proposal(purpose="Best"), calls=recorded(session))
     assert ask("diff", id=second["id"])["changes"][0]["path"] == "/purpose"

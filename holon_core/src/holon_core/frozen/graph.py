@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from holon_core.records.frozen import FrozenToolRecord
 
 MAX_NODES = 50
+DRAWING_S = 10.0
+MAX_SVG_BYTES = 1024 * 1024
 
 
 def mermaid(record: FrozenToolRecord) -> str:
@@ -37,6 +39,52 @@ def mermaid(record: FrozenToolRecord) -> str:
     ]
     lines.append(f"  style {record.state.value} stroke-width:4px")
     return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def svg(record: FrozenToolRecord) -> str | None:
+    """Draw the same as SVG where graphviz is on this machine; ``None`` where it is not."""
+    import tempfile
+    from pathlib import Path
+
+    from holon_core.process import ProcessCause, ProcessSpec, resolve_program, run
+
+    program = resolve_program("dot")
+    if program is None:
+        return None
+    spec = ProcessSpec(
+        argv=(program, "-Tsvg"),
+        cwd=Path(tempfile.gettempdir()),
+        stdin=_dot(record).encode(),
+        timeout_s=DRAWING_S,
+        max_stdout_bytes=MAX_SVG_BYTES,
+        max_stderr_bytes=4096,
+    )
+    outcome = run(spec)
+    drawn = outcome.cause is ProcessCause.EXITED and outcome.exit_code == 0
+    return outcome.stdout.head.decode("utf-8", "replace") if drawn else None
+
+
+def _dot(record: FrozenToolRecord) -> str:
+    """Write the graph in graphviz's words."""
+    made = {(move.source, move.target) for move in record.moves}
+    lines = ["digraph frozen {", "  rankdir=LR;", f"  {record.state.value} [penwidth=3];"]
+    origins = [f"{ref.kind} {ref.chain}#{ref.seq}" for ref in record.provenance[:MAX_NODES]]
+    lines += [f'  "{_plain(origin)}" -> proposed;' for origin in origins]
+    run = record.validation
+    for each in () if run is None else run.fixtures[:MAX_NODES]:
+        verdict = "passed" if each.passed else "failed"
+        name = _plain(f"fixture {each.name}: {verdict}")
+        lines.append(f'  "{name}" -> validated [style=dashed];')
+    for move in MOVES:
+        style = "bold" if (move.source, move.target) in made else "dotted"
+        ends = f"{move.source.value} -> {move.target.value}"
+        lines.append(f'  {ends} [label="{move.verb}", style={style}];')
+    return "\n".join([*lines, "}"])
+
+
+def _plain(text: str) -> str:
+    """Write a text so that it ends no quotation."""
+    return escape_unseen(text)[:120].replace("\\", "/").replace('"', "'").replace("\n", " ")
 
 
 def _label(*parts: str) -> str:

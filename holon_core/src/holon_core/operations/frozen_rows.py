@@ -113,7 +113,7 @@ def withdraw(door: Door, given: Params) -> Any:
 
 def read(door: Door, given: Params) -> Any:
     """Answer one tool, what is wrong with its definition, and its graph where asked for."""
-    from holon_core.frozen.graph import mermaid
+    from holon_core.frozen.graph import mermaid, svg
 
     record = visible(door, given["id"])
     findings = door.runtime.tools.frozen.findings(record.id)
@@ -121,6 +121,7 @@ def read(door: Door, given: Params) -> Any:
         "proposal": to_json(record),
         "findings": to_json(findings),
         "graph": mermaid(record) if given.get("graph") else None,
+        "svg": svg(record) if given.get("graph") else None,
     }
 
 
@@ -266,7 +267,7 @@ ROWS = (
             id=ID,
             graph={
                 "type": "boolean",
-                "description": "Also lifecycle and provenance as Mermaid text.",
+                "description": "Also lifecycle and provenance: Mermaid, SVG with graphviz.",
                 "default": False,
             },
         ),
@@ -274,6 +275,7 @@ ROWS = (
             proposal=RECORD,
             findings=listed(schema_of(Finding)),
             graph={"type": ["string", "null"]},
+            svg={"type": ["string", "null"]},
         ),
         authority=Authority.CALLER,
         effects=READS,
