@@ -17,11 +17,20 @@ WITHOUT_DATA = printing(None)
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ("sys.exit(3)", "tool_exit"),
-        ("os.kill(os.getpid(), 9)", "killed_by_signal"),
+        (f"{printing(ADDED)}\nsys.exit(3)", "tool_exit"),
+        (f"{printing(ADDED)}\nos.kill(os.getpid(), 11)", "killed_by_signal"),
         ("pass", "output_empty"),
         ("sys.stdout.buffer.write(bytes([0xff, 0xfe]))", "output_not_utf8"),
+        ("print(' \\n')", "output_empty"),
+        ("print('\\ufeff{}')", "output_not_json"),
         ("print('hello')", "output_not_json"),
+        ("print('note: starting\\n{}')", "output_not_json"),
+        ("print('{\"a\": NaN}')", "output_not_json"),
+        ("print('{\"a\": 1e400}')", "output_not_json"),
+        ('print(\'{"a": 1, "a": 2}\')', "output_not_json"),
+        ("print('[' * 100_000 + ']' * 100_000)", "output_not_json"),
+        ("print('{\"a\": ' + '9' * 100_000 + '}')", "output_not_json"),
+        ('print(\'{"a": "\\\\ud800"}\')', "output_not_json"),
         ("print('{}{}')", "output_not_json"),
         ("print('[]')", "output_not_object"),
         ("print('{}')", "output_schema"),
@@ -38,21 +47,30 @@ WITHOUT_DATA = printing(None)
         ),
     ],
     ids=[
-        "AB-PROC-exit",
-        "AB-PROC-killed",
-        "AB-OUTPUT-empty",
-        "AB-OUTPUT-not-utf8",
-        "AB-OUTPUT-not-json",
-        "AB-OUTPUT-second-value",
-        "AB-OUTPUT-not-object",
+        "AB-PROC-015",
+        "AB-PROC-008",
+        "AB-OUTPUT-001",
+        "AB-OUTPUT-003",
+        "AB-OUTPUT-002",
+        "AB-OUTPUT-004",
+        "AB-OUTPUT-005",
+        "AB-OUTPUT-008",
+        "AB-OUTPUT-009",
+        "AB-OUTPUT-010",
+        "AB-OUTPUT-011",
+        "AB-OUTPUT-012",
+        "AB-OUTPUT-013",
+        "AB-OUTPUT-014",
+        "AB-OUTPUT-007",
+        "AB-OUTPUT-006",
         "not-the-envelope",
         "other-version",
         "no-status",
         "unknown-action",
-        "wrong-type",
+        "AB-OUTPUT-016",
         "half-an-answer",
         "no-data",
-        "flood",
+        "AB-PROC-004",
         "gate-rejects",
     ],
 )
@@ -68,7 +86,7 @@ def test_a_command_that_misbehaves_is_a_typed_failure(opened, fake, write, body,
 
 
 def test_a_flood_of_standard_error_does_no_harm(opened, fake, write):
-    """It is drained and bounded, and the answer counts."""
+    """AB-PROC-005: it is drained and bounded, and the answer counts."""
     body = f"{HEALTH}\nsys.stderr.write('x' * 5_000_000)\n{printing(ADDED)}"
     rt = opened(memory={"command": fake(body)})
 
@@ -105,7 +123,7 @@ def test_a_command_that_hangs_is_ended_by_the_time_limit(opened, fake, write):
     "command", ["no-such-memory-command", ["no-such-memory-command", "x"], 7, [], ["", "x"]]
 )
 def test_a_missing_command_blocks_and_gives_the_approval_back(opened, write, command):
-    """Nothing ran, so the approval serves once the command is there."""
+    """AB-PROC-012: nothing ran, so the approval serves once the command is there."""
     rt = opened(memory={"command": command} if command != 7 else {"command": 7})
 
     result = write(rt, content="a note")

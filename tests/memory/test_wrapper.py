@@ -8,6 +8,7 @@ import pytest
 
 import holon_core as holon
 from holon_builtin_memory.searching import snippet
+from holon_core.agents.names import name_of
 from holon_core.records.caller import CallerContext
 from memory_lane import FULL, HEALTH, REQUEST, SEARCH, SOURCE, WRITE, code_of, printing
 
@@ -29,6 +30,48 @@ def test_writes_are_never_shown_to_a_model(rt):
     shown = {tool.id for tool in rt.tools.list() if "function_calling" in tool.projections}
 
     assert shown == {SEARCH}
+
+
+@pytest.mark.parametrize(
+    "dialect", ["openai-responses", "openai-chat", "anthropic", "gemini", "mcp"]
+)
+def test_no_dialect_shows_a_write_under_any_policy(opened, project, dialect):
+    """Not even a rule with the exact ids that allows them."""
+    rt = opened(rules=[{"id": tool, "decision": "allow"} for tool in (SEARCH, WRITE, REQUEST)])
+    session = rt.session(principal="ann", workspace=project)
+
+    shown = json.dumps(list(session.tools(dialect)))
+
+    assert "search-workspace-memory" in shown or "search_workspace_memory" in shown
+    assert "write" not in shown.replace("callers wrote", "")
+
+
+@pytest.mark.parametrize("tool", [WRITE, REQUEST])
+def test_a_projected_call_of_a_write_is_not_allowed_and_recorded(rt, project, tool):
+    """By the name that a projection would have given it."""
+    session = rt.session(principal="ann", workspace=project)
+    called = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": name_of(tool), "arguments": '{"content": "x"}'},
+    }
+
+    message = session.answer(called)
+
+    assert message.result.failure.kind == "not_allowed"
+    assert message.result.evidence_refs
+    assert rt.approvals.list() == ()
+
+
+def test_the_runtime_calls_a_write_over_the_protocol(rt, project):
+    """`runtime-tool/call` holds it like any call; nothing of it needs a projection."""
+    caller = rt.session(principal="ann", workspace=project).caller
+    answer = rt.dispatch(
+        "runtime-tool/call", {"tool": WRITE, "arguments": {"content": "x"}}, caller=caller
+    )
+
+    assert answer["held"] is not None
+    assert answer["failure"]["code"] == "approval_required"
 
 
 def test_a_rule_that_allows_everything_lifts_no_approval_of_a_write(opened, project):
@@ -181,9 +224,16 @@ def test_a_command_of_the_bare_contract_serves_too(opened, fake, project):
         "memoryType": "observation",
         "preview": "a note",
     }
+    page = {
+        "scope": "workspace",
+        "query": "note",
+        "keywordOnly": True,
+        "includeDormant": False,
+        "results": [hit],
+    }
     body = (
         f"{HEALTH}\n"
-        f"if words[0] == 'search': {printing({'results': [hit]})}\n"
+        f"if words[0] == 'search': {printing(page)}\n"
         f"if words[0] == 'inspect': {printing({'memory': FULL, 'versions': []})}\n"
         "assert '--whole' not in words and not any(w.startswith('--tag') for w in words)"
     )

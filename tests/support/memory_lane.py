@@ -20,7 +20,11 @@ FULL = {
     "provenance": "UserStated",
     "importanceScore": 0.5,
     "reliabilityScore": 1.0,
+    "sensitivity": "Low",
     "state": "Active",
+    "accessCount": 0,
+    "corroborationCount": 0,
+    "embeddingStale": True,
     "createdAt": "2026-08-01T10:00:00Z",
     "updatedAt": "2026-08-02T10:00:00+02:00",
 }
@@ -40,10 +44,17 @@ def printing(data: Any, **more: Any) -> str:
     return f"print({json.dumps(answer)!r})"
 
 
+REPORT = {
+    "scope": "Workspace",
+    "activeCount": 0,
+    "dormantCount": 0,
+    "totalStorageBytes": 0,
+    "budgetUsageRatio": 0,
+    "unresolvedContradictions": 0,
+    "staleEmbeddingsCount": 0,
+}
 # What a command does first that is asked what it can.
-HEALTH = (
-    f"if words[0] == 'health':\n    {printing({'report': {}, 'typeCounts': {}})}\n    sys.exit(0)"
-)
+HEALTH = f"if words[0] == 'health':\n    {printing({'report': REPORT, 'typeCounts': {}})}\n    sys.exit(0)"
 
 
 def code_of(result: ToolResult) -> str:

@@ -95,6 +95,7 @@ def test_what_is_installed_is_what_there_is(tmp_path: Path) -> None:
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "holon-builtin-workspace", cwd=empty)
     assert listed("fresh") == ([], [])
 
+    build("elegy-contracts", wheels)
     run(*install, *where, memory, cwd=empty)
     three = [
         f"holon.built-in.memory/{name}"

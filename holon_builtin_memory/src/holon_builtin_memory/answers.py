@@ -17,93 +17,26 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = "elegy.cli/v1"
 _STATUSES = ("ok", "invalid", "error")
 _SHOWN = 500
-_TEXT = {"type": "string"}
-_FULL = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string", "minLength": 1},
-        "content": _TEXT,
-        "scope": _TEXT,
-        "memoryType": _TEXT,
-        "provenance": _TEXT,
-        "importanceScore": {"type": "number"},
-        "reliabilityScore": {"type": "number"},
-        "state": _TEXT,
-        "tags": {"type": "array", "items": _TEXT},
-        "createdAt": _TEXT,
-        "updatedAt": _TEXT,
-    },
-    "required": ["id", "content", "scope", "memoryType", "provenance", "state"],
+_COUNTS = ("total", "imported", "merged", "skipped")
+# The published result of each subcommand; of the two that have no usable one (section 12.6) the
+# members that this lane reads.
+_PUBLISHED = {
+    "add": "memory-add-result",
+    "search": "memory-search-result",
+    "list": "memory-list-result",
+    "inspect": "memory-inspect-result",
+    "health": "memory-health-report",
 }
-_HIT = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string", "minLength": 1},
-        "score": {"type": "number"},
-        "similarity": {"type": "number"},
-        "state": _TEXT,
-        "memoryType": _TEXT,
-        "preview": _TEXT,
-        "memory": _FULL,
-    },
-    "required": ["id", "score", "similarity", "state", "memoryType", "preview"],
-}
-# As published, but open: the program says more than its published results (section 12.6).
-PROMISED: dict[str, Any] = {
-    "add": {
-        "type": "object",
-        "properties": {
-            "action": {"enum": ["added", "merged", "archived", "rejected"]},
-            "gateResult": _TEXT,
-            "memory": _FULL,
-        },
-        "required": ["action", "gateResult", "memory"],
-    },
-    "search": {
-        "type": "object",
-        "properties": {"results": {"type": "array", "items": _HIT}},
-        "required": ["results"],
-    },
-    "list": {
-        "type": "object",
-        "properties": {
-            "memories": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": _TEXT,
-                        "state": _TEXT,
-                        "memoryType": _TEXT,
-                        "preview": _TEXT,
-                    },
-                    "required": ["id", "state", "memoryType", "preview"],
-                },
-            }
-        },
-        "required": ["memories"],
-    },
-    "inspect": {
-        "type": "object",
-        "properties": {"memory": _FULL, "versions": {"type": "array"}},
-        "required": ["memory", "versions"],
-    },
-    "health": {
-        "type": "object",
-        "properties": {"report": {"type": "object"}, "typeCounts": {"type": "object"}},
-        "required": ["report", "typeCounts"],
-    },
+_OWN: dict[str, Any] = {
     "export": {
         "type": "object",
-        "properties": {"outputPath": _TEXT, "memoryCount": {"type": "integer"}},
+        "properties": {"outputPath": {"type": "string"}, "memoryCount": {"type": "integer"}},
         "required": ["outputPath", "memoryCount"],
     },
     "import": {
         "type": "object",
-        "properties": {
-            name: {"type": "integer"} for name in ("total", "imported", "merged", "skipped")
-        },
-        "required": ["total", "imported", "merged", "skipped"],
+        "properties": {name: {"type": "integer"} for name in _COUNTS},
+        "required": list(_COUNTS),
     },
 }
 
@@ -186,8 +119,38 @@ def _promise(subcommand: str) -> SchemaValidator:
     from holon_core.wire.schema_check import check_schema
     from holon_core.wire.schema_engine import compiled
 
-    schema = check_schema(PROMISED[subcommand], role="output").schema
+    schema = check_schema(promised(subcommand), role="output").schema
     return compiled(schema, digest(schema, domain="holon-memory-answer/1"))
+
+
+def promised(subcommand: str) -> dict[str, Any]:
+    """Return the schema of a subcommand's data: as published, but open to more members.
+
+    Source: contract of elegy.memory, section 12.6.
+    """
+    import elegy_contracts
+
+    if subcommand in _OWN:
+        own: dict[str, Any] = _OWN[subcommand]
+        return own
+    made: dict[str, Any] = _open(elegy_contracts.schema(_PUBLISHED[subcommand]))
+    if subcommand == "search":
+        added = _open(elegy_contracts.schema(_PUBLISHED["add"]))
+        hit = made["properties"]["results"]["items"]
+        hit["properties"]["memory"] = added["properties"]["memory"]
+    return made
+
+
+def _open(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_open(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _open(value)
+        for key, value in schema.items()
+        if key not in ("$id", "additionalProperties") or isinstance(value, dict)
+    }
 
 
 def word(text: Any) -> str | None:
