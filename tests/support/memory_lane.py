@@ -54,7 +54,8 @@ REPORT = {
     "staleEmbeddingsCount": 0,
 }
 # What a command does first that is asked what it can.
-HEALTH = f"if words[0] == 'health':\n    {printing({'report': REPORT, 'typeCounts': {}})}\n    sys.exit(0)"
+_SOUND = printing({"report": REPORT, "typeCounts": {}})
+HEALTH = f"if words[0] == 'health':\n    {_SOUND}\n    sys.exit(0)"
 
 
 def code_of(result: ToolResult) -> str:
