@@ -302,3 +302,13 @@ def test_the_operations_create_and_end(runtime):
         runtime.dispatch("agent-session/read", {"id": opened["id"]}, caller=stranger.caller)
     assert ask("agent-session/finish", answer=review)["output_id"]
     assert ask("agent-session/read", id=opened["id"])["session"]["state"] == "finished"
+
+
+def test_a_skill_that_the_profile_does_not_allow_is_not_loaded(runtime):
+    """Before it is looked for: what is not allowed is not told of."""
+    session = agent(runtime, AgentProfile(id="p", allowed_skills=("acme.*",)))
+
+    for skill, wanted in (("other.skill", "not_allowed"), ("acme.skill", "unknown")):
+        with pytest.raises(holon.Refused) as caught:
+            runtime.dispatch("runtime-skill/load", {"skill": skill}, caller=session.caller)
+        assert caught.value.failure.code.startswith(wanted)

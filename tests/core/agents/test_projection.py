@@ -217,6 +217,26 @@ def test_memory_writes_are_in_no_projection_whatever_a_definition_says(name):
     assert tool.readiness.value == "context_loadable"
 
 
+def test_the_memory_lane_shows_no_model_how_to_write(tmp_path):
+    """Its reads may be shown; its writes are in the catalogue, and in no projection."""
+    plugin = pytest.importorskip("holon_builtin_memory.plugin")
+    place = tmp_path / "place"
+    place.mkdir()
+    with holon.Runtime.open(tmp_path / "root", plugins=[plugin], discover=False) as runtime:
+        rules = holon.AgentProfile(id="all")
+        runtime.agents.profiles.create(rules, by="operator", reason="all")
+        session = runtime.session(principal="agent", workspace=place, profile="all")
+        ids = {each.id.partition("/")[2] for each in runtime.tools.list(limit=100)}
+        shown = {inner(t)["name"] for d in FIVE for t in session.tools(d)}
+
+        writes = {"write-workspace-memory", "request-workspace-memory-write-approval"}
+        assert writes <= ids
+        assert not writes & shown
+        for name in writes:
+            call = {"type": "function_call", "call_id": name, "name": name, "arguments": "{}"}
+            assert session.answer(call).result.failure.code == "not_allowed"
+
+
 def test_a_tool_that_policy_denies_is_gone_and_one_that_asks_is_shown(having):
     """Policy is asked without arguments."""
 

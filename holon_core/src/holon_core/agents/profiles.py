@@ -92,6 +92,19 @@ class Profiles:
         )
         return tuple(self._decoded(row.body, row.revision) for row in rows)
 
+    def refuses_skill(self, profile_id: str | None, skill: str) -> StructuredFailure | None:
+        """Say why a profile does not take a skill; ``None`` where it does, or there is none."""
+        if profile_id is None:
+            return None
+        found = self._guard.store.read(lambda tables: self.stored(tables, profile_id))
+        if found is None or found.state is not ProfileState.ACTIVE:
+            text = f"no active agent profile {profile_id}"
+            return failure("not_allowed", text, profile=profile_id)
+        if allows(found.allowed_skills, found.excluded_skills, skill):
+            return None
+        text = f"the profile {profile_id} does not allow the skill {skill:.200}"
+        return failure("not_allowed", text, profile=profile_id)
+
     def stored(self, tables: Tables, profile_id: str) -> AgentProfile | None:
         """Return a profile inside a transaction."""
         row = tables.document(PROFILES, profile_id)

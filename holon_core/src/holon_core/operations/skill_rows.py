@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holon_core.errors import Refused
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
 from holon_core.operations.door import Door, Params
 from holon_core.operations.schemas import AFTER_ID, LIMIT, MAX_TOOL_ID, REASON, params, text
@@ -126,6 +127,9 @@ def revoke_execution(door: Door, given: Params) -> Any:
 
 def load_skill(door: Door, given: Params) -> Any:
     """Answer what an agent may load into its context."""
+    refusal = door.runtime.agents.profiles.refuses_skill(door.caller.profile, given["skill"])
+    if refusal is not None:
+        raise Refused(refusal)
     entry = door.runtime.skills.load(given["skill"])
     skill = entry.skill
     return {
