@@ -30,7 +30,10 @@ max_output_bytes = 1000
 [secrets]
 github = "env:GITHUB_TOKEN"
 
-[lane.memory]
+[lane.notes]
+command = ["python", "-m", "notes"]
+
+[memory]
 command = ["python", "-m", "elegy_memory"]
 
 [[rules]]
@@ -102,9 +105,13 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
     assert config.retention_days == 30
     assert config.secrets == {"github": "env:GITHUB_TOKEN"}
     assert config.limits == Limits(timeout_s=5.0, max_output_bytes=1000)
-    assert config.lanes == {"memory": {"command": ["python", "-m", "elegy_memory"]}}
+    assert config.memory == {"command": ["python", "-m", "elegy_memory"]}
+    assert config.lanes == {
+        "memory": config.memory,
+        "notes": {"command": ["python", "-m", "notes"]},
+    }
     assert config.sources == {
-        "rules": "holon.toml:20",
+        "rules": "holon.toml:23",
         "required_plugins": "holon.toml:1",
         "plugins": "holon.toml:2",
         "store.journal": "holon.toml:8",
@@ -115,6 +122,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         "limits.max_output_bytes": "holon.toml:12",
         "secrets": "holon.toml:14",
         "lane": "holon.toml:17",
+        "memory": "holon.toml:20",
     }
 
 

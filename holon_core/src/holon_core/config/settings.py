@@ -59,6 +59,7 @@ class Config(Record):
     secrets: Mapping[str, str] = _EMPTY
     limits: Limits = _LIMITS
     lanes: Mapping[str, Mapping[str, Any]] = field(default=_EMPTY, repr=False)
+    memory: Mapping[str, Any] = field(default=_EMPTY, repr=False)
     sources: Mapping[str, str] = _EMPTY
 
 
@@ -208,6 +209,7 @@ def load(
             max_output_bytes=values["limits.max_output_bytes"],
         ),
         lanes=MappingProxyType(_with_memory(values["lane"], values["memory"])),
+        memory=MappingProxyType(dict(values["memory"])),
         sources=MappingProxyType({key: source for key, (_, source) in chosen.items()}),
     )
 
