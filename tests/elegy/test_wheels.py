@@ -89,6 +89,8 @@ def test_the_contracts_alone_validate_and_the_lane_brings_its_surface(
         "tools": [],
         "plugins": [["elegy", True, []]],
         "more": [
+            "agent-capability-profile/export",
+            "agent-capability-profile/import",
             "crystallized-capability/export",
             "crystallized-capability/import",
             "crystallized-capability/validate",

@@ -194,6 +194,7 @@ FINDINGS: dict[str, str] = {
     "fixture_invalid": "a fixture whose input or expectation does not fit its own tool",
     "source_invalid": "a source file that cannot be managed: its path, its size or its place",
     "kind_unknown": "a kind of frozen tool that no installed lane brings",
+    "not_portable": "a part that the contract it is written to has no place for",
     "returns_plan": "a tool whose purpose is to return a plan, which is a final answer",
     "review_refused": "a reviewer plugin refused the candidate",
 }

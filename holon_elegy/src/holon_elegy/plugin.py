@@ -38,10 +38,10 @@ def _preview(call: SealedCall, binding: CapabilityBindingRecord | None) -> Mappi
 
 @hookimpl
 def holon_operations(host: PluginHost) -> Iterable[Operation]:
-    """Offer the import of definitions, and crystallized capabilities."""
-    from holon_elegy import crystallized_rows, operation
+    """Offer the import of definitions, profiles of agents, and crystallized capabilities."""
+    from holon_elegy import crystallized_rows, operation, profile_rows
 
-    return [*operation.rows(), *crystallized_rows.rows()]
+    return [*operation.rows(), *crystallized_rows.rows(), *profile_rows.rows()]
 
 
 @hookimpl
