@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from holon_core.records.output import OutputClass
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
+    from holon_core.workbench import Workbench
 
 
 # Expired idempotency keys removed at one open, which stays quick.
@@ -111,8 +112,17 @@ class Parts:
         self._lock = lock
         self._app = app
         self._pid = os.getpid()
+        behind.make_workbench = self._workbench
         for facet in (approvals, evidence, plugins, skills, guard.workspaces):
             facet.through = self._through
+
+    def _workbench(self, plugin: str) -> Workbench:
+        from holon_core.workbench import Workbench
+
+        live = None if self._lock is None else self._lock.path.parent
+        return Workbench(
+            self.guard, plugin, live=live, agents=self.agents, is_open=lambda: self._behind.is_open
+        )
 
     @cached_property
     def governing(self) -> Governing:

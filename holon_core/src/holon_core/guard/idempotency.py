@@ -13,14 +13,20 @@ from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
+    from holon_core.records.caller import CallerContext
     from holon_core.store.approval_tables import Key
     from holon_core.store.protocol import Tables
 
 
 def key_of(attempt: Attempt) -> str:
     """Return the stored name of a key: it belongs to principal, workspace and tool."""
-    caller = attempt.caller
-    return json.dumps([caller.principal, caller.workspace, attempt.entry.tool.id, attempt.key])
+    assert attempt.key is not None
+    return stored_name(attempt.caller, attempt.entry.tool.id, attempt.key)
+
+
+def stored_name(caller: CallerContext, tool: str, key: str) -> str:
+    """Return the stored name of a caller's key for a tool."""
+    return json.dumps([caller.principal, caller.workspace, tool, key])
 
 
 def look_up(tables: Tables, attempt: Attempt, now: int) -> Key | None:

@@ -12,7 +12,7 @@ from holon_core.ids import capability_id
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from holon_core.catalogue.registry import Registered
     from holon_core.plugins.documents import Documents
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.records.words import Posture
     from holon_core.store.protocol import Store
+    from holon_core.workbench import Workbench
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class HasBindings(Protocol):
 
 
 class PluginHost(Protocol):
-    """A narrow view of a runtime: no way to approve or to call tools.
+    """A narrow view of a runtime: no way to approve, nor to call tools while it opens.
 
     While the runtime opens, everything but folder, clock, logger and config raises
     ``RuntimeNotOpen``; so it does again once the runtime is closed.
@@ -109,6 +110,17 @@ class PluginHost(Protocol):
         Raises:
             RuntimeNotOpen: The runtime is not open yet, or no longer.
             Misuse: The name is not usable.
+        """
+        ...
+
+    def workbench(self) -> Workbench:
+        """Return what a plugin needs that runs work of its own, step by step.
+
+        Several documents in one change with their evidence, leases, and sessions of the callers
+        that it works for.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
         """
         ...
 
@@ -225,6 +237,7 @@ class Behind:
         self.services: Services | None = None
         self.registering: Registering | None = None
         self.skills: HasBindings | None = None
+        self.make_workbench: Callable[[str], Workbench] | None = None
         self._hosts: dict[str, Host] = {}
 
     def host(self, name: str) -> Host:
@@ -277,6 +290,12 @@ class Host:
 
         store = self._open().store
         return Documents(store, self.clock, self.name, collection=collection, kind=kind)
+
+    def workbench(self) -> Workbench:
+        """Return the plugin's workbench."""
+        make = self._open().make_workbench
+        assert make is not None, "set before a runtime is open"
+        return make(self.name)
 
     def service(self, wanted: Any) -> Any:
         """Return a service by its name or type."""

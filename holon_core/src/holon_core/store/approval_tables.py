@@ -309,6 +309,10 @@ class ApprovalTables:
         """Give a key back; nothing happens where another call holds it."""
         self._sql("delete from idempotency where key=? and call=?", (key, call))
 
+    def free_interrupted(self, key: str) -> None:
+        """Give back the key of a call that was interrupted; any other stays."""
+        self._sql("delete from idempotency where key=? and state='interrupted'", (key,))
+
     def interrupt_keys(self, call: str) -> None:
         """Mark the keys of a call that was interrupted."""
         self._sql("update idempotency set state='interrupted' where call=?", (call,))

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from holon_core.store.rows import decodes, number, text
 
+# After every character that an id may hold.
+LAST = "\U0010ffff"
+
 
 class Document(NamedTuple):
     """One stored document at one revision; ``body`` is canonical JSON."""
@@ -129,6 +132,25 @@ class DocumentTables:
         self._sql("delete from documents where collection=? and id=?", (collection, doc_id))
         return True
 
+    def set_document(self, collection: str, doc_id: str, body: bytes, *, at: int) -> None:
+        """Store a document in place of the one before, which is not kept; one statement."""
+        self._sql(
+            "insert into documents values(?,?,1,?,?) on conflict(collection, id) do update"
+            " set revision=revision+1, at=excluded.at, body=excluded.body",
+            (collection, doc_id, at, body),
+        )
+
+    def documents_under(
+        self, collection: str, prefix: str, *, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        """Return documents whose id begins with a prefix, by id, after a given id."""
+        rows = self._sql(
+            "select id, revision, at, body from documents where collection=? and id>? and id<?"
+            " order by id limit ?",
+            (collection, max(after, prefix), prefix + LAST, limit),
+        )
+        return [_document(row) for row in rows]
+
     def last_tool_change(self) -> tuple[int, str]:
         """Return the newest change of a tool's definition: its number and the tool's id."""
         row = self._sql(
@@ -163,6 +185,13 @@ class DocumentTables:
             "insert or replace into leases values(?,?,?,?)", (name, owner, fence, now + ttl_s)
         )
         return fence
+
+    def lease(self, name: str) -> tuple[str, int, float] | None:
+        """Return the holder of a lease, its fencing number and when it ends; 0 if given back."""
+        row = self._sql(
+            "select owner, fence, expires_at from leases where name=?", (name,)
+        ).fetchone()
+        return None if row is None else _lease(row)
 
     def drop_lease(self, name: str, owner: str) -> None:
         """Give a lease back; the fencing number is kept."""

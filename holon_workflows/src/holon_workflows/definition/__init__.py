@@ -1,0 +1,1 @@
+"""Definitions of workflows: their form, what they mean, and what may be wrong with them."""

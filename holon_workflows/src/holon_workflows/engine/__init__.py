@@ -1,0 +1,1 @@
+"""How a run goes: its state in the store, its steps, and what drives them."""

@@ -1,0 +1,108 @@
+"""What a person says of a step that was interrupted: run it again, it was done, it failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import JsonRefused, Refused
+from holon_core.records.failure import failure
+from holon_core.wire.values import normalise
+from holon_workflows.engine.ledger import RUNS, STEPS, step_event, step_now, tell
+from holon_workflows.engine.state import RunRecord, StepRecord, failure_json
+from holon_workflows.records import RunState, StepState
+
+if TYPE_CHECKING:
+    from holon_core.workbench import Change
+    from holon_workflows.engine.engine import Engine
+
+ACTIONS = ("rerun", "complete", "fail")
+
+
+class Resolving:
+    """Resolves interrupted steps on an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def resolve(
+        self, run: RunRecord, node: str, *, action: str, by: str, reason: str, output: Any
+    ) -> None:
+        """Make what a person says the state of a step; see ``Workflows.resolve``."""
+        if action not in ACTIONS:
+            text = f"one of {', '.join(ACTIONS)}"
+            raise Refused(failure("arguments_invalid", text, path="/action"))
+        engine = self._engine
+        value = self._output(run, node, output) if action == "complete" else None
+        lease = engine.ledger.take(run.root, engine.bench.runtime_id, lives=engine.bench.lives)
+        try:
+            found = engine.ledger.steps(run.id).get(node)
+            step = _interrupted(found, node)
+            _apply(step, action, value, by=by, reason=reason, now=engine.clock.now())
+            event = {**step_event(run, step, by=by), "note": reason, "action": action}
+            draft = engine.ledger.draft(run, event)
+            event["at"] = engine.clock.now()
+
+            def work(change: Change) -> None:
+                _interrupted(step_now(change, run.id, node), node)
+                change.put(STEPS, step.id, step.to_json())
+                self._wake(change, run)
+                tell(change, run.root, event, draft)
+
+            engine.bench.change(work)
+        finally:
+            engine.ledger.give(lease)
+
+    def _wake(self, change: Change, run: RunRecord) -> None:
+        for run_id in {run.id, run.root}:
+            found = change.get(RUNS, run_id)
+            if found["state"] == RunState.BLOCKED.value:
+                change.put(RUNS, run_id, {**found, "state": RunState.READY.value})
+
+    def _output(self, run: RunRecord, node: str, output: Any) -> Any:
+        """Hold an output that a person gives against the schema of the step."""
+        from holon_core.wire.canonical import digest
+        from holon_core.wire.schema_engine import compiled
+        from holon_workflows.definition.mappings import output_schema_of
+        from holon_workflows.engine.applying import OUTPUT_DOMAIN
+
+        try:
+            value: Any = normalise(output).value
+        except JsonRefused as error:
+            raise Refused(
+                failure("arguments_invalid", error.message, path="/output" + error.path)
+            ) from None
+        definitions = self._engine.definitions
+        bound = definitions.version(run.definition, run.version)
+        graph = definitions.graph(bound, tuple(run.path))
+        known = graph.nodes.get(node)
+        schema = None if known is None else output_schema_of(known, definitions.checking())
+        if schema is not None:
+            errors = compiled(schema, digest(schema, domain=OUTPUT_DOMAIN)).errors(value)
+            if errors:
+                path = "/output" + errors[0].path
+                text = f"{errors[0].message} at {path}"
+                raise Refused(failure("arguments_invalid", text, path=path))
+        return value
+
+
+def _interrupted(found: StepRecord | None, node: str) -> StepRecord:
+    if found is None or found.state is not StepState.INTERRUPTED:
+        state = "pending" if found is None else found.state.value
+        text = f"{node} is {state}; only a step that was interrupted is resolved"
+        raise Refused(failure("workflow_state", text, step=node, state=state))
+    return found
+
+
+def _apply(step: StepRecord, action: str, value: Any, *, by: str, reason: str, now: float) -> None:
+    step.wait, step.failure, step.note = None, None, f"{by}: {reason}"
+    if action == "rerun":
+        # Another attempt, and so another key: the one before may have taken effect.
+        step.attempt += 1
+        step.state = StepState.READY
+        return
+    step.ended_at = now
+    if action == "complete":
+        step.state, step.output = StepState.COMPLETED, value
+        return
+    step.state = StepState.FAILED
+    step.failure = failure_json(failure("tool_failed", f"{by} says that it failed: {reason}"))

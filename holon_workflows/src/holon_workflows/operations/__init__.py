@@ -1,0 +1,1 @@
+"""The operations of this distribution, one module for each group of nouns."""
