@@ -16,13 +16,13 @@ from holon_core.store.oslock import is_held
 if TYPE_CHECKING:
     from holon_core.agents.facet import Agents
     from holon_core.guard.attempt import Attempt
-    from holon_core.guard.evidence import Draft
     from holon_core.guard.guard import Guard
     from holon_core.records.approval import ApprovalRecord, HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.secret import SecretValue
     from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.store.evidence_tables import Draft
     from holon_core.store.protocol import Tables
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class Change(View):
     def record(self, draft: Draft) -> int:
         """Append a record of evidence; return its position in the chain."""
         self.recorded = True
-        return draft.append(self._tables)
+        return self._tables.append(draft)
 
     def take_lease(self, name: str, owner: str, *, lives: Callable[[str], bool]) -> int | None:
         """Take a lease, also from a holder that lives no more.

@@ -255,7 +255,8 @@ class Workflows:
             after = rows[-1][0]
             made = (RunRecord.of(data) for _, data in rows)
             found += [each for each in made if not each.parent and state in (None, each.state)]
-        return found[:limit]
+        shown: Sequence[RunRecord] = found[:limit]
+        return shown
 
     def cancel(self, run_id: str, *, by: str, reason: str) -> RunView:
         """Cancel a run: what runs is ended, what has not begun never does.
