@@ -11,7 +11,7 @@ from holon_cli.common import Setup, common_options
 from holon_cli.exits import of_answer
 from holon_cli.helping import HelpfulCommand
 from holon_cli.host import Host, opened, wanted_by
-from holon_cli.values import JsonParam, pairs
+from holon_cli.values import JsonFile, JsonParam, pairs
 
 if TYPE_CHECKING:
     from holon_cli.output import Output
@@ -79,13 +79,24 @@ def parameters(row: Operation) -> list[click.Parameter]:
         if name == ARGUMENTS:
             continue
         if name in row.positional:
-            metavar = name.upper() if name in required else f"[{name.upper()}]"
-            made.append(click.Argument([name], metavar=metavar, required=name in required))
+            made.append(_argument(name, schema, required=name in required))
         elif name not in SHARED:
             made.append(_option(name, schema, required=name in required))
     if ARGUMENTS in row.request["properties"]:
         made += _argument_parameters(row.request["properties"][ARGUMENTS])
     return made
+
+
+def _argument(name: str, schema: Mapping[str, Any], *, required: bool) -> click.Argument:
+    """Make a positional argument; one that is an object is the file that holds it."""
+    is_file = schema.get("type") == "object"
+    word = "JSON-FILE" if is_file else name.upper()
+    return click.Argument(
+        [name],
+        metavar=word if required else f"[{word}]",
+        required=required,
+        type=JsonFile() if is_file else None,
+    )
 
 
 def _argument_parameters(schema: Mapping[str, Any]) -> list[click.Parameter]:

@@ -54,6 +54,17 @@ class JsonParam(_ParamType):
             self.fail(f"cannot read {value[1:]}: {reason}", param, ctx)
 
 
+class JsonFile(JsonParam):
+    """A JSON document: the name of its file, or ``-`` for standard input."""
+
+    name = "json-file"
+
+    def _text(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> bytes | str:
+        return super()._text(value if value == "-" else f"@{value}", param, ctx)
+
+
 def parsed(text: bytes | str) -> Any:
     """Read strict JSON.
 

@@ -21,15 +21,19 @@ from holon_core.records.frozen import FrozenState, FrozenToolRecord, ValidationR
 from holon_core.records.listing import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from holon_core.frozen.kinds import Kinds
     from holon_core.frozen.store import FrozenStore
     from holon_core.guard.evidence_read import Evidence
     from holon_core.guard.guard import Guard
+    from holon_core.guard.sealed import SealedCall
     from holon_core.records.caller import CallerContext
     from holon_core.records.finding import Finding
+    from holon_core.records.frozen_kind import FrozenTool
+    from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.result import ToolResult
+    from holon_core.records.tool import Limits
     from holon_core.session import Session
 
 S = FrozenState
@@ -163,6 +167,18 @@ class FrozenTools:
         """Return a tool; ``Refused``: ``unknown_proposal``."""
         return self._records.read(required_text(record_id, "an id", MAX_TOOL_ID))
 
+    def tool(self, record_id: str) -> FrozenTool:
+        """Return a tool as its kind sees it, with its managed folder.
+
+        Raises:
+            Refused: ``unknown_proposal``; ``unsupported_capability``: its kind is not here.
+        """
+        record = self.read(record_id)
+        if self._kinds.get(record.definition.kind) is None:
+            text = f"no lane brings {record.definition.kind}"
+            raise Refused(failure("unsupported_capability", text))
+        return self._kinds.tool(record)
+
     def file(self, sha256: str) -> bytes:
         """Return the bytes of a source file; ``Refused``: ``artifact_changed``."""
         return self._records.file(sha256)
@@ -201,6 +217,30 @@ class FrozenTools:
             Rejected: With every finding of the definition.
         """
         return self._proving.build(record_id, caller=caller)
+
+    def trial(
+        self,
+        record_id: str,
+        *,
+        caller: CallerContext,
+        about: str,
+        run: Callable[[SealedCall, FrozenTool], ExecutorOutcome],
+        limits: Limits,
+    ) -> ToolResult:
+        """Run something on a sound tool for its lane, recorded as a trial like a build.
+
+        Args:
+            record_id: The tool; its state and its record stay as they are.
+            caller: On whose behalf.
+            about: What it is, kept in evidence as ``trial``.
+            run: Does it, within ``limits``.
+            limits: Its bounds.
+
+        Raises:
+            Rejected: With every finding of the definition.
+            Refused: ``unknown_proposal``; ``unsupported_capability``: its kind is not here.
+        """
+        return self._proving.trial(record_id, caller=caller, about=about, run=run, limits=limits)
 
     def validate(self, record_id: str, *, caller: CallerContext) -> FrozenToolRecord:
         """Build what has to be built and run all fixtures; keep what came of it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from holon_core.records.frozen_kind import FrozenTool, FrozenToolKind
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.result import ToolResult
+    from holon_core.records.tool import Limits
     from holon_core.store.protocol import Tables
 
 S = FrozenState
@@ -38,19 +40,32 @@ PROVEN_STATES = frozenset({S.VALIDATED, S.FROZEN, S.ACTIVE, S.DEPRECATED})
 _NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-class Building:
-    """Builds one tool by its kind; what a trial of a build is entered with."""
+_MADE = {
+    "type": "object",
+    "properties": {
+        "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "facts": {"type": "object"},
+    },
+    "required": ["sha256"],
+    "additionalProperties": False,
+}
+_ANYTHING = {"type": "object", "additionalProperties": True}
+Run = Callable[["SealedCall", "FrozenTool"], "ExecutorOutcome"]
 
-    def __init__(self, kind: FrozenToolKind, tool: FrozenTool) -> None:
-        self._kind, self._tool = kind, tool
+
+class Trying:
+    """Does one thing to a tool; what a trial of a build, or of a lane, is entered with."""
+
+    def __init__(self, run: Run, tool: FrozenTool) -> None:
+        self._run, self._tool = run, tool
 
     def execute(self, call: SealedCall) -> ExecutorOutcome:
-        """Build it once."""
-        return self._kind.build(call, self._tool)
+        """Do it once."""
+        return self._run(call, self._tool)
 
     def preview(self, call: SealedCall) -> Mapping[str, Any]:
-        """Say what is built."""
-        return {"builds": self._tool.record.id}
+        """Say what it is done to."""
+        return {"tool": self._tool.record.id}
 
 
 class Proving:
@@ -135,34 +150,51 @@ class Proving:
 
         return self._records.change(record.id, work, int(self._guard.clock.now()))
 
+    def trial(
+        self, record_id: str, *, caller: CallerContext, about: str, run: Run, limits: Limits
+    ) -> ToolResult:
+        """Run something on a tool for its lane; see ``FrozenTools.trial``."""
+        record = self._records.read(record_id)
+        if self._kinds.get(record.definition.kind) is None:
+            text = f"no lane brings {record.definition.kind}"
+            raise Refused(failure("unsupported_capability", text))
+        self._refuse_unsound(record)
+        return self._try(record, caller, about=about, run=run, limits=limits, answers=_ANYTHING)
+
     def _build(
         self, record: FrozenToolRecord, kind: FrozenToolKind, caller: CallerContext
     ) -> ToolResult:
         assert kind.build_limits is not None
+        return self._try(
+            record, caller, about="build", run=kind.build, limits=kind.build_limits, answers=_MADE
+        )
+
+    def _try(
+        self,
+        record: FrozenToolRecord,
+        caller: CallerContext,
+        *,
+        about: str,
+        run: Run,
+        limits: Limits,
+        answers: Mapping[str, Any],
+    ) -> ToolResult:
         tool = evolve(
             descriptor_of(record),
             input_schema=_NOTHING,
-            output_schema={
-                "type": "object",
-                "properties": {
-                    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-                    "facts": {"type": "object"},
-                },
-                "required": ["sha256"],
-                "additionalProperties": False,
-            },
+            output_schema=answers,
             effects=frozenset({Effect.MACHINE_READ, Effect.MACHINE_WRITE}),
             secret_slots=(),
-            limits=kind.build_limits,
+            limits=limits,
         )
         tool = tool.with_digest(digest(tool.definition(), domain=DEFINITION_DOMAIN))
-        entry = Entry(tool, Building(kind, self._kinds.tool(record)), self_limiting=True)
+        entry = Entry(tool, Trying(run, self._kinds.tool(record)), self_limiting=True)
         return trial(
             self._guard,
             entry,
             evolve(caller, workspace=record.workspace),
             arguments={},
-            about="build",
+            about=about,
             workspace=None,
         )
 
