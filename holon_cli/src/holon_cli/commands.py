@@ -35,6 +35,7 @@ ALIASES = {
     "tool": "runtime-tool",
     "approval": "execution-approval",
     "frozen-tool": "frozen-tool-proposal",
+    "mcp": "mcp-server",
 }
 VERB_ALIASES = {"show": "read"}
 # Short for a verb of one noun.
@@ -89,6 +90,12 @@ def _serve() -> click.Command:
     return serve_command()
 
 
+def _mcp_serve() -> click.Command:
+    from holon_cli.mcp_serving import serve_command
+
+    return serve_command()
+
+
 # Commands that are no operations: each belongs to a person, a shell or the machine.
 COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] = {
     ("approval", "watch"): ("Walk through the calls that wait for a person", _watch),
@@ -96,6 +103,7 @@ COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] 
     ("demo",): ("See the guarded door at work on the folder you stand in", _demo),
     ("lane", "new"): ("Write a complete small lane into a new folder", _lane_new),
     ("lane", "check"): ("Run the conformance suite on an installed lane", _lane_check),
+    ("mcp", "serve"): ("Serve the governed catalogue to MCP clients", _mcp_serve),
     ("doctor",): ("Say what is installed, what is missing, and how to get it", _doctor),
     ("skill", "import-elegy"): ("Import Elegy definitions from files and folders", _import_elegy),
     ("serve",): ("Serve JSON-RPC 2.0 on standard input and output", _serve),
@@ -176,12 +184,15 @@ class Root(HelpfulGroup):
             return super().resolve_command(ctx, args)
         from holon_cli.offered import rows_of
 
-        rows = rows_of(name, ctx, args[1:])
-        if not rows:
+        noun = ALIASES.get(name, name)
+        # What is no operation needs no plugin to be asked.
+        alone = len(args) > 1 and (name, args[1]) in COMMAND_ONLY
+        rows = () if alone else rows_of(noun, ctx, args[1:])
+        if not rows and not alone:
             return super().resolve_command(ctx, args)
-        text = f"Operations of a plugin on {name}"
+        text = f"Operations of a plugin on {noun}"
         group = Verbs(
-            name,
+            noun,
             offered=rows,
             name=name,
             help=f"{text}.",

@@ -8,7 +8,7 @@ import pytest
 
 from support import ABSENT, ROOT, shared_json_lines
 
-AREAS = ("proc", "output", "schema", "approval", "evidence", "store")
+AREAS = ("mcp", "proc", "output", "schema", "approval", "evidence", "store")
 CASES = [
     case["id"] for case in shared_json_lines("abuse-cases/cases.jsonl") if case["area"] in AREAS
 ]

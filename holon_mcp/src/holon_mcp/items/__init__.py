@@ -1,0 +1,1 @@
+"""Judging what a server lists: one thing at a time, none at the cost of another."""

@@ -1,0 +1,1 @@
+"""Holon served as an MCP server; needs the extra `serve`."""
