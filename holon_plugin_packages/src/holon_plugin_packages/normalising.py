@@ -18,6 +18,15 @@ from holon_plugin_packages.shape import shape_findings, spelled
 MAX_INSTRUCTIONS = 256 * 1024
 MAX_FINDINGS = 500
 MAX_UNMAPPED = 1000
+# Formats that are known by their place and that nothing here reads.
+NOT_READ: Mapping[str, str] = {
+    ".agents/plugins/marketplace.json": "codex-marketplace",
+    ".github/plugin/marketplace.json": "copilot-marketplace",
+    ".cursor-plugin/marketplace.json": "cursor-marketplace",
+    ".elegy-plugin/plugin.json": "elegy-plugin",
+    ".well-known/ai-plugin.json": "ai-plugin",
+    "ai-plugin.json": "ai-plugin",
+}
 
 
 @frozen(kw_only=True)
@@ -48,7 +57,8 @@ def normalised(
     known = [(each, path) for each in readers if (path := each.recognise(package))]
     chosen = [(each, path) for each, path in known if wanted in (None, each.format)]
     if not chosen:
-        raise Rejected("package", [*package.findings, _unknown(known, readers, wanted)])
+        unknown = _unknown(package, known, readers, wanted=wanted)
+        raise Rejected("package", [*package.findings, unknown])
     reader, path = chosen[0]
     reading = reader.read(package, path)
     found = [*package.findings, *reading.findings]
@@ -87,14 +97,21 @@ def _bounded(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _unknown(
-    known: Sequence[tuple[PackageReader, str]], readers: Sequence[PackageReader], wanted: str | None
+    package: PackageFiles,
+    known: Sequence[tuple[PackageReader, str]],
+    readers: Sequence[PackageReader],
+    *,
+    wanted: str | None,
 ) -> Finding:
-    there = ", ".join(each.format for each, _ in known) or "none"
+    names = ", ".join(each.format for each in readers)
+    named = next((NOT_READ[path] for path in NOT_READ if path in package.files), "")
     if wanted is not None:
+        there = ", ".join(each.format for each, _ in known) or "none"
         text = f"the package is not of the format {wanted}; it is of {there}"
+    elif named:
+        text = f"a package of the format {named} is not read; there are readers of {names}"
     else:
-        names = ", ".join(each.format for each in readers)
-        text = f"the package is of no format with a reader; there are readers of {names}"
+        text = f"the package is of no known format; there are readers of {names}"
     return Finding(code="package_format_unknown", message=text)
 
 

@@ -7,7 +7,16 @@ from holon_plugin_packages.records import PackageReader
 
 def own_readers() -> tuple[PackageReader, ...]:
     """Return the readers of this lane, the lowest rank first."""
-    from holon_plugin_packages.readers import holon
+    from holon_plugin_packages.readers import (
+        agent_plugins,
+        agent_skill,
+        elegy,
+        elegy_package,
+        holon,
+        plugins,
+        servers,
+    )
 
-    found = (*holon.READERS,)
+    modules = (holon, elegy_package, elegy, agent_plugins, plugins, servers, agent_skill)
+    found = [each for module in modules for each in module.READERS]
     return tuple(sorted(found, key=lambda each: each.rank))
