@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from holon_core.records.embedder import Embedder
     from holon_core.records.evidence import EvidenceHead, EvidenceRecord
     from holon_core.records.failure import StructuredFailure, failure
+    from holon_core.records.fallback import FallbackKind
     from holon_core.records.finding import Finding
     from holon_core.records.frozen import (
-        FallbackKind,
         FrozenState,
         FrozenToolDefinition,
         FrozenToolRecord,
@@ -108,7 +108,7 @@ _HOMES = {
     "ExecutorFailure": "records.outcome",
     "ExecutorOutcome": "records.outcome",
     "ExecutorStatus": "records.outcome",
-    "FallbackKind": "records.frozen",
+    "FallbackKind": "records.fallback",
     "Finding": "records.finding",
     "FrozenState": "records.frozen",
     "FrozenTool": "records.frozen_kind",

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holon_core.agents.facet import Agents
 from holon_core.catalogue.catalogue import Catalogue
 from holon_core.catalogue.pins import Pins
 from holon_core.catalogue.registry import Registry
 from holon_core.catalogue.sources import Sources
 from holon_core.clock import Clock, SystemClock
-from holon_core.config import WorkspaceConfigs, load
-from holon_core.errors import Rejected, StoreError
+from holon_core.config.unsaid import settings_of
+from holon_core.errors import StoreError
 from holon_core.guard import recovery
-from holon_core.guard.approvals import Approvals
 from holon_core.guard.evidence import RUNTIME_CHAIN, Recorder
-from holon_core.guard.evidence_read import Evidence, to_record
 from holon_core.guard.guard import Guard
-from holon_core.guard.panel import NamedPolicy
 from holon_core.guard.policy import PolicyEngine
 from holon_core.guard.redaction import Redactor
 from holon_core.guard.retention import expire_payloads
@@ -31,6 +26,8 @@ from holon_core.guard.sinks import SinkPump
 from holon_core.guard.threads import Threads
 from holon_core.guard.workspaces import Workspaces
 from holon_core.ids import new_id
+from holon_core.once import Once
+from holon_core.parts import Parts
 from holon_core.plugins.blocked import blocker
 from holon_core.plugins.facet import Plugins
 from holon_core.plugins.host import Behind
@@ -38,8 +35,6 @@ from holon_core.plugins.lanes import join
 from holon_core.plugins.offers import gather, given_names, services_of
 from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services
-from holon_core.records.finding import has_errors
-from holon_core.records.listing import Listing
 from holon_core.skills.parts import SkillParts
 from holon_core.store.oslock import OsLock
 from holon_core.store.ownership import open_to_others, tighten
@@ -50,175 +45,28 @@ from holon_core.tools import Tools
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holon_core.catalogue.catalogue import Entry
-    from holon_core.config import Config
+    from holon_core.agents.facet import Agents
+    from holon_core.config.records import Config, WorkspaceConfig
+    from holon_core.config.workspace import WorkspaceConfigs
     from holon_core.frozen.facet import FrozenTools
-    from holon_core.operations.governing import Governing
+    from holon_core.guard.approvals import Approvals
+    from holon_core.guard.evidence_read import Evidence
+    from holon_core.guard.panel import NamedPolicy
     from holon_core.plugins.lanes import Joined
     from holon_core.plugins.loader import Found
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.offers import Offers
     from holon_core.records.dialect import FunctionDialect
     from holon_core.records.embedder import Embedder
-    from holon_core.records.finding import Finding
+    from holon_core.records.evidence import EvidenceRecord
     from holon_core.records.operation import Operation
     from holon_core.records.output import OutputClass
-    from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.store.evidence_tables import Row
     from holon_core.store.protocol import Tables
-    from holon_core.workbench import Workbench
 
 
 # Expired idempotency keys removed at one open, which stays quick.
 PURGED_KEYS = 10_000
-# How long a toolset of another framework may take to list its tools, as a source may.
-LISTING_S = 5.0
-
-
-class Parts:
-    """All parts of one open runtime, and how they are closed."""
-
-    def __init__(
-        self,
-        *,
-        guard: Guard,
-        approvals: Approvals,
-        evidence: Evidence,
-        tools: Tools,
-        plugins: Plugins,
-        skills: SkillParts,
-        registry: Registry,
-        sources: Sources,
-        behind: Behind,
-        services: Services,
-        operations: Mapping[str, Operation],
-        agents: Agents,
-        root: Path | None,
-        lock: OsLock | None,
-        app: str,
-    ) -> None:
-        self.guard = guard
-        self.approvals = approvals
-        self.evidence = evidence
-        self.tools = tools
-        self.plugins = plugins
-        self.skills = skills
-        self.services = services
-        self.operations = operations
-        self.agents = agents
-        self.root = root
-        self._registry = registry
-        self._sources = sources
-        self._behind = behind
-        self._lock = lock
-        self._app = app
-        self._pid = os.getpid()
-        behind.make_workbench = self._workbench
-        for facet in (approvals, evidence, plugins, skills, guard.workspaces):
-            facet.through = self._through
-
-    def _workbench(self, plugin: str) -> Workbench:
-        from holon_core.workbench import Workbench
-
-        live = None if self._lock is None else self._lock.path.parent
-        return Workbench(
-            self.guard, plugin, live=live, agents=self.agents, is_open=lambda: self._behind.is_open
-        )
-
-    @cached_property
-    def governing(self) -> Governing:
-        """The way of operations with effects; made when one is first asked."""
-        from holon_core.operations.governing import Governing
-
-        return Governing(self.guard, self._app)
-
-    def _through(self, *args: Any, by: str | None) -> Any:
-        return self.governing.through(*args, by=by)
-
-    def register(self, fn: Callable[..., Any], options: Mapping[str, Any]) -> RuntimeToolDescriptor:
-        """Put a host function into the catalogue, unless a reviewer refuses it."""
-        from holon_core.functions.host import entry_of
-
-        return self._enter([entry_of(fn, self._app, options)])[0]
-
-    def register_tools(
-        self, tools: Any, *, effects: Any, context: Any, options: Mapping[str, Any]
-    ) -> tuple[RuntimeToolDescriptor, ...]:
-        """Put tools of other frameworks into the catalogue, unless a reviewer refuses one."""
-        from holon_core.functions.foreign.entries import entries_of
-
-        self.guard.threads.refuse_on_loop()
-        made = entries_of(
-            tools,
-            self._app,
-            effects=effects,
-            context=context,
-            options=options,
-            run=lambda work: self.guard.threads.run_on_loop(work).result(LISTING_S),
-            taken=self._function_of,
-        )
-        return Listing(self._enter(made))
-
-    def _function_of(self, tool_id: str) -> bool:
-        """Tell whether an id is of one of the host's own functions."""
-        from holon_core.functions.foreign.records import ForeignExecutor
-
-        entry = self.guard.catalogue.get(tool_id)
-        return entry is not None and not isinstance(entry.executor, ForeignExecutor)
-
-    def _enter(
-        self, made: Sequence[tuple[Entry, tuple[Finding, ...]]]
-    ) -> list[RuntimeToolDescriptor]:
-        """Have all reviewed, and put either all into the catalogue or none."""
-        catalogue = self.guard.catalogue
-        reviewed = []
-        for entry, findings in made:
-            tool, before = entry.tool, catalogue.get(entry.tool.id)
-            previous = None if before is None else before.tool
-            if previous is None or previous.digest != tool.digest:
-                findings += self._registry.review(tool, previous)
-                if has_errors(findings):
-                    raise Rejected(tool.id, findings)
-            reviewed.append((entry, findings, previous))
-        for entry, findings, previous in reviewed:
-            catalogue.put(entry)
-            changed = previous is not None and previous.digest != entry.tool.digest
-            self.tools.note(entry.tool.id, findings, previous if changed else None)
-        return [entry.tool for entry, _ in made]
-
-    def opened(self) -> None:
-        """Open the hosts of plugins, and tell them."""
-        self._behind.is_open = True
-        self._tell("holon_runtime_opened")
-
-    def _tell(self, hook: str) -> None:
-        if self._behind.manager is not None:
-            self._behind.manager.tell(hook, self._behind.host)
-
-    def same_process(self) -> bool:
-        """Tell whether this is the process that opened the runtime."""
-        return os.getpid() == self._pid
-
-    def close(self) -> tuple[str, ...]:
-        """Close in the reverse order of opening; return threads that cannot be ended."""
-        guard = self.guard
-        if not self.same_process():
-            return ()
-        if self._behind.is_open:
-            self._tell("holon_runtime_closing")
-            self._behind.is_open = False
-        left = [*guard.threads.close(), *guard.policy.close(), *guard.pump.close()]
-        left += self._sources.close()
-        live = None if self._lock is None else self._lock.path.parent
-        # Where the store fails, the next open finds the same calls and marks them.
-        with contextlib.suppress(StoreError):
-            recovery.close_interrupted(
-                guard.store, guard.recorder, live, own=guard.runtime_id, closing=True
-            )
-        guard.catalogue.close()
-        guard.store.close()
-        if self._lock is not None:
-            self._lock.release(remove=True)
-        return tuple(left)
 
 
 def open_parts(
@@ -236,7 +84,7 @@ def open_parts(
     clock = clock or SystemClock()
     if root is not None:
         root = _make_root(root)
-    settings = load(root, os.environ, overrides=config or {})
+    settings = settings_of(root, os.environ, config or {})
     store = SqliteStore(None if root is None else root / "holon.db", journal=settings.store_journal)
     with contextlib.ExitStack() as undo:
         undo.callback(store.close)
@@ -328,7 +176,7 @@ def _assemble(
     facet = Plugins(offered.manager, store, clock, record, loading=loading)
     facet.settle_guards(offered.guards, required, offered.failed)
     workspaces = Workspaces(store, clock, root)
-    workspace_config = WorkspaceConfigs(lambda wid: Path(workspaces.read(wid).root_path))
+    workspace_config = _workspace_configs(workspaces)
     policy = PolicyEngine(
         rules=settings.rules,
         plugin_policies=[_named(offer) for offer in offered.policies],
@@ -366,7 +214,7 @@ def _assemble(
         behind.registering = Registering(
             offered.manager, registry, sources=sources, catalogue=catalogue
         )
-    pump = SinkPump(store, sinks, clock=clock, to_record=to_record, runtime_id=runtime_id)
+    pump = SinkPump(store, sinks, clock=clock, to_record=_to_record, runtime_id=runtime_id)
     guard = Guard(
         store=store,
         clock=clock,
@@ -395,32 +243,55 @@ def _assemble(
     if sinks:
         # What an earlier runtime left undelivered does not wait for the first record of this one.
         pump.start()
-    from holon_core.guard.drive import call
-
     return Parts(
         guard=guard,
-        approvals=Approvals(guard, call),
-        evidence=Evidence(store, recorder, root=root, sinks=pump.state),
         tools=Tools(
             guard.catalogue,
             store=store,
             registry=registry,
             sources=sources,
             pinning=Pins(store, clock, record),
-            frozen=_frozen(guard, Evidence(store, recorder, root=root), joined, root),
+            frozen=_frozen(guard, joined, root),
         ),
         plugins=facet,
+        approvals=lambda: _approvals(guard),
+        evidence=lambda: _evidence(guard, root),
         skills=skills,
+        agents=lambda: _agents(guard, offered),
         registry=registry,
         sources=sources,
         behind=behind,
         services=behind.services,
         operations=_operations(offered),
-        agents=Agents(guard, _dialects(offered)),
         root=root,
         lock=lock,
         app=app,
     )
+
+
+def _approvals(guard: Guard) -> Approvals:
+    from holon_core.guard.approvals import Approvals
+    from holon_core.guard.drive import call
+
+    return Approvals(guard, call)
+
+
+def _evidence(guard: Guard, root: Path | None) -> Evidence:
+    from holon_core.guard.evidence_read import Evidence
+
+    return Evidence(guard.store, guard.recorder, root=root, sinks=guard.pump.state)
+
+
+def _agents(guard: Guard, offered: Offers) -> Agents:
+    from holon_core.agents.facet import Agents
+
+    return Agents(guard, _dialects(offered))
+
+
+def _to_record(row: Row) -> EvidenceRecord:
+    from holon_core.guard.evidence_read import to_record
+
+    return to_record(row)
 
 
 def _operations(offered: Offers) -> Mapping[str, Operation]:
@@ -450,14 +321,14 @@ def _output_classes(offered: Offers) -> Sequence[OutputClass]:
     return join_output_classes(offered)
 
 
-def _frozen(
-    guard: Guard, evidence: Evidence, joined: Joined, root: Path | None
-) -> Callable[[], FrozenTools]:
+def _frozen(guard: Guard, joined: Joined, root: Path | None) -> Callable[[], FrozenTools]:
     """Let the guard know frozen tools where a lane brings a kind of them, else when asked for."""
 
     def make() -> FrozenTools:
         from holon_core.frozen.opening import install
+        from holon_core.guard.evidence_read import Evidence
 
+        evidence = Evidence(guard.store, guard.recorder, root=root)
         return install(guard, evidence, joined.frozen_kinds, root)
 
     made = make() if joined.frozen_kinds else None
@@ -490,8 +361,24 @@ def _embedder(offered: Offers) -> Embedder | None:
     return min(named, key=lambda each: str(getattr(each, "name", "")), default=None)
 
 
+def _workspace_configs(workspaces: Workspaces) -> Callable[[str], WorkspaceConfig]:
+    def make() -> WorkspaceConfigs:
+        from holon_core.config.workspace import WorkspaceConfigs
+
+        return WorkspaceConfigs(lambda workspace: Path(workspaces.read(workspace).root_path))
+
+    configs = Once(make)
+
+    def config(workspace: str) -> WorkspaceConfig:
+        return configs()(workspace)
+
+    return config
+
+
 def _named(offer: Offer) -> NamedPolicy:
     owner = offer.provenance.distribution or offer.provenance.plugin
+    from holon_core.guard.panel import NamedPolicy
+
     return NamedPolicy(name=offer.item.name, distribution=owner, evaluate=offer.item.evaluate)
 
 

@@ -22,7 +22,8 @@ from holon_core.names import (
     several,
     usable_path,
 )
-from holon_core.opening import Parts, open_parts
+from holon_core.opening import open_parts
+from holon_core.parts import Parts
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import Authority, Surface
 from holon_core.session import Session
@@ -224,7 +225,7 @@ class Runtime:
             # The limits of a profile hold for a run; one that is not named is of its own.
             caller = evolve(caller, run=new_id("n"))
         caller = evolve(caller, workspace=self._workspace(workspace))
-        return Session(self._guard, caller, lambda: self._open, agents=self._parts.agents)
+        return Session(self._guard, caller, lambda: self._open, agents=lambda: self._parts.agents)
 
     def _workspace(self, workspace: str | os.PathLike[str] | None) -> str | None:
         if workspace is None:
@@ -321,7 +322,10 @@ class Runtime:
 
         self._check_open()
         session = Session(
-            self._guard, checked_caller(caller), lambda: self._open, agents=self._parts.agents
+            self._guard,
+            checked_caller(caller),
+            lambda: self._open,
+            agents=lambda: self._parts.agents,
         )
         door = Door(runtime=self, session=session, authorities=granted(authorities))
         return dispatch(door, method, params)
@@ -367,7 +371,7 @@ class Runtime:
     @property
     def skills(self) -> Skills:
         """Imported skills: sources, definitions, approvals of postures, bound executors."""
-        return self._parts.skills.facet
+        return self._parts.skills
 
     @property
     def agents(self) -> Agents:

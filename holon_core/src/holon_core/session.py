@@ -50,7 +50,7 @@ class Session:
         is_open: Callable[[], bool],
         *,
         begun: Callable[[Attempt], None] | None = None,
-        agents: Agents | None = None,
+        agents: Callable[[], Agents] | None = None,
     ) -> None:
         self._agents = agents
         self._guard = guard
@@ -317,7 +317,7 @@ class Session:
         self._check_open()
         if self._agents is None:
             raise Misuse("open the session with runtime.session(…) to show tools to models")
-        return ModelSide(self, self._agents.projector)
+        return ModelSide(self, self._agents().projector)
 
     def _by_model(self) -> Session:
         """Return the same session, calling by the surface of function calling."""
@@ -458,7 +458,7 @@ class Session:
     def _agent_sessions(self) -> Sessions:
         if self._agents is None:
             raise Misuse("open the session with runtime.session(…)")
-        return self._agents.sessions
+        return self._agents().sessions
 
     def accept_output(
         self,
@@ -514,8 +514,8 @@ class Session:
 
         if self._agents is None:
             raise Misuse("open the session with runtime.session(…)")
-        named = dialect_named(self._agents.projector, dialect)
-        return shown_class(self._agents.outputs.read(output_class), named).plan.back
+        named = dialect_named(self._agents().projector, dialect)
+        return shown_class(self._agents().outputs.read(output_class), named).plan.back
 
     def hand_output(self, output_id: str, *, consumer: str) -> OutputResult:
         """Hand an accepted output to a consumer of its class; to any other is ``policy_denied``.

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.catalogue.registry import Registry
-    from holon_core.catalogue.sources import Sources, SourceState
+    from holon_core.catalogue.source_records import SourceState
+    from holon_core.catalogue.sources import Sources
     from holon_core.frozen.facet import FrozenTools
     from holon_core.records.approval_view import ViewChange
     from holon_core.records.finding import Finding

@@ -39,6 +39,8 @@ def escape_controls(text: str) -> str:
 
     Source: docs/evidence.md, "Previews".
     """
+    if _is_plain(text):
+        return text
     return _controls().sub(lambda found: _escape(found[0]), text)
 
 
@@ -49,6 +51,8 @@ def escape_unseen(text: str) -> str:
     fillers, variation selectors, tags and private use, as ``\u200b`` or ``\U000e0041``. Emoji
     and scripts that use such characters properly are written out as well.
     """
+    if _is_plain(text):
+        return text
     return _unseen().sub(lambda found: _escape(found[0]), text)
 
 
@@ -59,7 +63,12 @@ def is_unseen(character: str) -> bool:
 
 def has_unseen(text: str) -> bool:
     """Tell whether a text holds any such character."""
-    return _unseen().search(text) is not None
+    return not _is_plain(text) and _unseen().search(text) is not None
+
+
+def _is_plain(text: str) -> bool:
+    """Tell of most texts, without a search, that all of their characters are seen."""
+    return text.isascii() and text.isprintable()
 
 
 def _escape(character: str) -> str:

@@ -120,7 +120,7 @@ class Workbench:
         plugin: str,
         *,
         live: Path | None,
-        agents: Agents,
+        agents: Callable[[], Agents],
         is_open: Callable[[], bool],
     ) -> None:
         self._guard = guard

@@ -227,7 +227,7 @@ def test_an_id_that_is_defined_twice_counts_for_neither(open_runtime) -> None:
 def test_the_number_of_definitions_is_bounded(open_runtime, monkeypatch) -> None:
     """An endless source ends at the limit, and the rest is reported."""
     monkeypatch.setattr(registering, "MAX_DEFINITIONS", 5)
-    monkeypatch.setattr("holon_core.catalogue.sources.MAX_DEFINITIONS", 5)
+    monkeypatch.setattr("holon_core.catalogue.reading.MAX_DEFINITIONS", 5)
 
     def endless():
         number = 0

@@ -9,7 +9,7 @@ import pytest
 
 from frozen_tools import Echoes, brought_to, open_runtime
 from holon_core import FrozenState
-from holon_core.records.frozen import FallbackKind
+from holon_core.records.fallback import FallbackKind
 from holon_core.records.words import Status
 from holon_core.runtime import Runtime
 from holon_core.session import Session

@@ -293,7 +293,7 @@ def test_ab_lane_010_a_lane_for_another_core_version(site: Site, open_runtime) -
 def test_ab_lane_011_a_lane_that_returns_garbage(open_runtime, monkeypatch) -> None:
     """Good entries are kept, bad ones told by position, the number is bounded."""
     monkeypatch.setattr(registering, "MAX_DEFINITIONS", 50)
-    monkeypatch.setattr(reading, "MAX_DEFINITIONS", 50)
+    monkeypatch.setattr("holon_core.catalogue.reading.MAX_DEFINITIONS", 50)
 
     class Mute:
         def __repr__(self):

@@ -119,8 +119,6 @@ class Agents:
     def __init__(self, guard: Guard, dialects: Iterable[FunctionDialect] = ()) -> None:
         self.profiles = Profiles(guard)
         self.sessions = Sessions(guard, self.profiles)
-        guard.profiles = self.sessions
-        guard.class_elsewhere = self.sessions.own_class
         self._guard = guard
         self._offered = tuple(dialects)
 

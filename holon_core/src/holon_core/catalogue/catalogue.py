@@ -13,7 +13,6 @@ from attrs import evolve
 
 from holon_core.catalogue.codec import descriptor_from, pinned_digest
 from holon_core.ids import id_problem
-from holon_core.records.frozen import TRIAL_STATES
 from holon_core.records.lane import executor_of
 from holon_core.records.words import READ_ONLY, Effect, Origin
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 TOOLS = "holon.tools"
 PINS = "holon.pins"
 MAX_READ = 4096
-ALWAYS_ASKING = frozenset(state.value for state in TRIAL_STATES)
 MAX_PINS = 100_000
 
 
@@ -131,7 +129,7 @@ class Entry:
         self.self_limiting = self_limiting
         self.beyond_reads = not tool.effects <= READ_ONLY
         # Whatever policy and grants allow: each call of it needs an approval of its own.
-        self.always_asks = tool.lifecycle in ALWAYS_ASKING
+        self.always_asks = bool(tool.lifecycle) and _on_trial(tool.lifecycle)
         # Nothing of the tool itself can block a call; its lane's gates still may.
         self.gateless = (
             executor is not None and Effect.UNKNOWN not in tool.effects and not tool.secret_slots
@@ -206,6 +204,13 @@ class Entry:
                 "version": tool.version,
             }
         ).decode()
+
+
+def _on_trial(lifecycle: str) -> bool:
+    """Tell whether a frozen tool is in a state in which each of its calls is asked for."""
+    from holon_core.records.frozen import TRIAL_STATES
+
+    return lifecycle in TRIAL_STATES
 
 
 class Catalogue:

@@ -8,20 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
-
-from holon_core.catalogue.candidates import Candidate, Candidates
 from holon_core.catalogue.catalogue import TOOLS
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.errors import FINDINGS
 from holon_core.plugins.faults import kind_of, told
-from holon_core.records.base import Record
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.tool import Provenance, RuntimeToolDescriptor
 from holon_core.records.words import Origin, Severity
 from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
+    from holon_core.catalogue.candidates import Candidate, Candidates
+    from holon_core.catalogue.source_records import Registered, StoredSource
     from holon_core.clock import Clock
     from holon_core.records.lane import CapabilityLane
     from holon_core.records.tool import Limits
@@ -37,39 +35,9 @@ BATCH = 2000
 Reviewer = Callable[[RuntimeToolDescriptor, "RuntimeToolDescriptor | None"], Iterable[Finding]]
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class StoredSource(Record):
-    """What is stored of a source: under which key it was read, by whom, and what was found.
-
-    ``registered`` sources came while a runtime was open: nothing offers them at the next start.
-    """
-
-    id: str
-    key: str
-    distribution: str
-    findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
-    registered: bool = False
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Registered(Record):
-    """What registering one source came to; findings are by tool id, else by position.
-
-    ``dropped``: the source itself is gone, and all that it defined.
-    """
-
-    source: str
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
-    dropped: bool = False
-
-
-_PLANS = re.compile(
+_PLANS = (
     r"\b(?:return|give|make|create|propose|submit|present|write|draft|generate)s?"
-    r"(?: (?:a|an|the|your|its|my))?(?: [a-z-]+)? plan\b",
-    re.IGNORECASE,
+    r"(?: (?:a|an|the|your|its|my))?(?: [a-z-]+)? plan\b"
 )
 
 
@@ -78,7 +46,8 @@ def returns_plan(tool: RuntimeToolDescriptor) -> Iterator[Finding]:
     output = tool.output_schema or {}
     properties = output.get("properties")
     steps = isinstance(properties, Mapping) and {"goal", "steps"} <= set(properties)
-    if steps or _PLANS.search(f"{tool.name} {tool.description[:300]}".replace("_", " ")):
+    said = f"{tool.name} {tool.description[:300]}".replace("_", " ").lower()
+    if steps or ("plan" in said and re.search(_PLANS, said)):
         text = (
             "it returns a plan; an agent's plan is its final answer: give its profile the output "
             "class planner_output, and end by session.finish"
@@ -154,6 +123,9 @@ class Registry:
             registered: Nothing offers the source at a start; it stays until it is dropped.
             gone: Ids that are removed although these are not all.
         """
+        from holon_core.catalogue.candidates import Candidates
+        from holon_core.catalogue.source_records import Registered
+
         judge = Candidates(
             source, lanes=self._lanes, limits=self._limits, origin=origin, provenance=provenance
         )
@@ -194,6 +166,8 @@ class Registry:
 
     def drop(self, source: str) -> Registered:
         """Remove a source that is gone for good, with all that it defined."""
+        from holon_core.catalogue.source_records import Registered
+
         since = self.store.read(lambda tables: tables.revision())
         removed = tuple(self._bodies(source))
         changes: list[tuple[str, bytes | None]] = [(each, None) for each in removed]
@@ -371,6 +345,8 @@ def _findings_json(findings: Mapping[str, tuple[Finding, ...]]) -> dict[str, lis
 
 @decodes("a source of definitions")
 def _stored_source(source: str, body: bytes) -> StoredSource:
+    from holon_core.catalogue.source_records import StoredSource
+
     data = json.loads(body)
     findings = {
         label: tuple(

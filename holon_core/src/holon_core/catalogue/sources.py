@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from queue import Empty, SimpleQueue
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from holon_core.catalogue.registry import MAX_DEFINITIONS
-from holon_core.plugins.faults import kind_of, told
-from holon_core.records.base import Record
+from holon_core.plugins.faults import told
 
 if TYPE_CHECKING:
-    from holon_core.catalogue.registry import Registered, Registry, StoredSource
+    from holon_core.catalogue.reading import Reading, Worker
+    from holon_core.catalogue.registry import Registry
+    from holon_core.catalogue.source_records import Registered, SourceState, StoredSource
     from holon_core.plugins.lanes import Source
-    from holon_core.records.finding import Finding
 
 READ_S = 5.0
 _JOIN_S = 1.0
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class SourceState(Record):
-    """What became of one source of definitions when it was read last.
-
-    ``state`` is ``current`` (nothing changed since the stored reading), ``read``,
-    ``registered`` (while a runtime was open; nothing reads it), ``late``, ``failed`` or
-    ``absent``: its plugin is not active. Of all but ``read`` the stored
-    definitions stay, after ``failed`` with those that came before the fault. ``findings`` are
-    by tool id, else by position.
-    """
-
-    id: str
-    distribution: str
-    state: str
-    problem: str = ""
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    findings: Mapping[str, tuple[Finding, ...]] = field(factory=dict)
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class _Reading(Record):
-    """What a source gave: its key, and its definitions where the key is a new one."""
-
-    key: str
-    definitions: list[Any] | None = None
-    problem: str = ""
 
 
 class Sources:
@@ -76,7 +42,7 @@ class Sources:
         self._sources = {each.descriptor.id: each for each in sources}
         self._complete = complete
         self._core = core
-        self._late: dict[str, _Worker] = {}
+        self._late: dict[str, Worker] = {}
         self._states: dict[str, SourceState] = {}
 
     def states(self) -> tuple[SourceState, ...]:
@@ -94,11 +60,7 @@ class Sources:
         for name in [name for name in stored if name not in self._sources]:
             self._without_plugin(stored[name])
         due = {name: s for name, s in self._sources.items() if not self._is_late(name)}
-        works = {
-            name: _work(source, self._prefix(source), "" if again else _key(stored.get(name)))
-            for name, source in due.items()
-        }
-        answers = dict(self._run(works))
+        answers = self._answers(due, {} if again else stored) if due else {}
         for name, source in self._sources.items():
             self._states[name] = self._settle(source, answers.get(name), stored.get(name))
         return self.states()
@@ -112,7 +74,7 @@ class Sources:
         if done.dropped:
             self._states.pop(done.source, None)
             return
-        self._states[done.source] = SourceState(
+        self._states[done.source] = _state(
             id=done.source,
             distribution=distribution,
             state="registered",
@@ -143,14 +105,14 @@ class Sources:
             self._registry.drop(stored.id)
             return
         if stored.registered and (here or not stored.distribution):
-            self._states[stored.id] = SourceState(
+            self._states[stored.id] = _state(
                 id=stored.id,
                 distribution=stored.distribution,
                 state="registered",
                 findings=stored.findings,
             )
             return
-        self._states[stored.id] = SourceState(
+        self._states[stored.id] = _state(
             id=stored.id,
             distribution=stored.distribution,
             state="absent",
@@ -160,7 +122,7 @@ class Sources:
 
     def _settle(self, source: Source, answer: Any, stored: StoredSource | None) -> SourceState:
         by = source.provenance
-        state = SourceState(
+        state = _state(
             id=source.descriptor.id,
             distribution=by.distribution or by.plugin,
             state="current",
@@ -183,7 +145,7 @@ class Sources:
             findings=done.findings,
         )
 
-    def _register(self, source: Source, answer: _Reading) -> Registered:
+    def _register(self, source: Source, answer: Reading) -> Registered:
         return self._registry.register(
             source.descriptor.id,
             answer.definitions or (),
@@ -193,11 +155,26 @@ class Sources:
             whole=not answer.problem,
         )
 
-    def _run(self, works: Mapping[str, Callable[[], _Reading]]) -> Iterator[tuple[str, Any]]:
+    def _answers(
+        self, due: Mapping[str, Source], stored: Mapping[str, StoredSource]
+    ) -> dict[str, Any]:
+        from holon_core.catalogue.reading import work_of
+
+        works = {
+            name: work_of(source, self._prefix(source), _key(stored.get(name)))
+            for name, source in due.items()
+        }
+        return dict(self._run(works))
+
+    def _run(self, works: Mapping[str, Callable[[], Reading]]) -> Iterator[tuple[str, Any]]:
         """Run each work in turn on a thread; one that is late keeps that thread to itself."""
+        from queue import Empty
+
+        from holon_core.catalogue.reading import Worker
+
         names = list(works)
         while names:
-            worker = _Worker([works[name] for name in names])
+            worker = Worker([works[name] for name in names])
             for position, name in enumerate(names):
                 try:
                     answer = worker.answers.get(timeout=READ_S)
@@ -215,58 +192,11 @@ class Sources:
                 return
 
 
+def _state(**fields: Any) -> SourceState:
+    from holon_core.catalogue.source_records import SourceState
+
+    return SourceState(**fields)
+
+
 def _key(stored: StoredSource | None) -> str:
     return "" if stored is None else stored.key
-
-
-def _work(source: Source, prefix: str, known: str) -> Callable[[], _Reading]:
-    def work() -> _Reading:
-        signal = source.source.signal()
-        if type(signal) is not str:
-            raise TypeError(f"signal gives {kind_of(signal)} and no text")
-        key = prefix + signal[:1000]
-        return _Reading(key=key) if key == known else _read(source, key)
-
-    return work
-
-
-def _read(source: Source, key: str) -> _Reading:
-    found: list[Any] = []
-    problem = ""
-    try:
-        answer: Iterable[Any] = source.source.read()
-        # What a generator gave before it raised is good: neighbours of a fault come in.
-        for each in islice(answer, MAX_DEFINITIONS + 1):
-            found.append(each)  # noqa: PERF402
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        problem = f"reading raised {told(error)} after {len(found)} definitions"
-    return _Reading(key=key, definitions=found, problem=problem)
-
-
-class _Worker:
-    """A thread that does one work after the other; what one raises is its answer."""
-
-    def __init__(self, works: Sequence[Callable[[], _Reading]]) -> None:
-        self.answers: SimpleQueue[_Reading | BaseException] = SimpleQueue()
-        self.stop = False
-        self._works = works
-        self._thread = threading.Thread(target=self._run, name="holon-source", daemon=True)
-        self._thread.start()
-
-    @property
-    def alive(self) -> bool:
-        return self._thread.is_alive()
-
-    def join(self, timeout_s: float) -> None:
-        self._thread.join(timeout_s)
-
-    def _run(self) -> None:
-        for work in self._works:
-            if self.stop:
-                return
-            try:
-                self.answers.put(work())
-            except BaseException as error:
-                self.answers.put(error)

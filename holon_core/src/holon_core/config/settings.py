@@ -7,60 +7,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from holon_core.config import checks
 from holon_core.config.checks import Check
 from holon_core.config.document import Findings, Unreadable, parse, read_bounded
 from holon_core.config.lines import Path as KeyPath
 from holon_core.config.lines import line_of
+from holon_core.config.records import DAY_S, EMPTY, FILE, LIMITS, Config, Journal
 from holon_core.config.rule_tables import rules_of
 from holon_core.errors import Rejected
 from holon_core.records.base import Record
 from holon_core.records.finding import Finding
-from holon_core.records.rule import Rule
 from holon_core.records.tool import Limits
-from holon_core.records.words import Word
-
-FILE = "holon.toml"
-_DAY_S = 86_400
-_LIMITS = Limits(timeout_s=30.0)
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
-
-
-class Journal(Word):
-    """How the store keeps its file sound: write-ahead log, or rollback journal."""
-
-    WAL = "wal"
-    ROLLBACK = "rollback"
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Config(Record):
-    """The settings of one runtime, and where each comes from.
-
-    ``plugins`` are the distributions that may load, ``None`` all of them; names of
-    distributions are normalised. ``approval_ttl_s`` and ``key_ttl_s`` are how long an approval
-    waits and an idempotency key lives, in seconds. ``retention_days`` is how long evidence
-    keeps payloads, ``None`` for ever. ``secrets`` binds names to references, never to values.
-    ``limits`` are for lanes other than host functions. ``lanes`` holds the table
-    ``[lane.NAME]`` of each lane as it stands, for the lane to check; ``[memory]`` is the memory
-    lane's. ``sources`` tells for each
-    setting ``default``, ``holon.toml:LINE``, ``env VARIABLE`` or ``argument``.
-    """
-
-    rules: tuple[Rule, ...] = ()
-    required_plugins: tuple[str, ...] = ()
-    plugins: tuple[str, ...] | None = None
-    store_journal: Journal = Journal.WAL
-    approval_ttl_s: int = _DAY_S
-    key_ttl_s: int = _DAY_S
-    retention_days: int | None = None
-    secrets: Mapping[str, str] = _EMPTY
-    limits: Limits = _LIMITS
-    lanes: Mapping[str, Mapping[str, Any]] = field(default=_EMPTY, repr=False)
-    memory: Mapping[str, Any] = field(default=_EMPTY, repr=False)
-    sources: Mapping[str, str] = _EMPTY
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -119,15 +78,15 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         key="approval_ttl_s",
-        default=_DAY_S,
-        check=checks.between(1, 30 * _DAY_S),
+        default=DAY_S,
+        check=checks.between(1, 30 * DAY_S),
         env="HOLON_APPROVAL_TTL_S",
         from_text=_number,
     ),
     Setting(
         key="key_ttl_s",
-        default=_DAY_S,
-        check=checks.between(1, 30 * _DAY_S),
+        default=DAY_S,
+        check=checks.between(1, 30 * DAY_S),
         env="HOLON_KEY_TTL_S",
         from_text=_number,
     ),
@@ -141,21 +100,21 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         key="limits.timeout_s",
-        default=_LIMITS.timeout_s,
+        default=LIMITS.timeout_s,
         check=checks.between(0.001, 3600, whole=False),
         env="HOLON_TIMEOUT_S",
         from_text=_number,
     ),
     Setting(
         key="limits.max_output_bytes",
-        default=_LIMITS.max_output_bytes,
+        default=LIMITS.max_output_bytes,
         check=checks.between(1, 64 * 1024 * 1024),
         env="HOLON_MAX_OUTPUT_BYTES",
         from_text=_number,
     ),
-    Setting(key="secrets", default=_EMPTY, check=checks.secret_references),
-    Setting(key="lane", default=_EMPTY, check=checks.tables),
-    Setting(key="memory", default=_EMPTY, check=checks.table),
+    Setting(key="secrets", default=EMPTY, check=checks.secret_references),
+    Setting(key="lane", default=EMPTY, check=checks.tables),
+    Setting(key="memory", default=EMPTY, check=checks.table),
 )
 _GROUPS = sorted({setting.path[0] for setting in SETTINGS if len(setting.path) > 1})
 
@@ -170,7 +129,7 @@ def _with_memory(
 
 
 def load(
-    root: Path | None, env: Mapping[str, str], *, overrides: Mapping[str, Any] = _EMPTY
+    root: Path | None, env: Mapping[str, str], *, overrides: Mapping[str, Any] = EMPTY
 ) -> Config:
     """Read the settings of a storage root.
 
@@ -218,8 +177,8 @@ def load(
 class _Place(Record):
     """What one place says: values by key, where exactly, and what is wrong there."""
 
-    values: Mapping[str, Any] = _EMPTY
-    sources: Mapping[str, str] = _EMPTY
+    values: Mapping[str, Any] = EMPTY
+    sources: Mapping[str, str] = EMPTY
     findings: tuple[Finding, ...] = ()
 
 

@@ -7,17 +7,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from attrs import evolve, frozen
-
 from holon_core.config import checks
 from holon_core.config.document import Findings, Unreadable, parse, read_bounded
 from holon_core.config.lines import Path as KeyPath
+from holon_core.config.records import LimitCaps, WorkspaceConfig
 from holon_core.config.rule_tables import rules_of
-from holon_core.records.base import Record
 from holon_core.records.finding import Finding
-from holon_core.records.rule import Rule
-from holon_core.records.tool import Limits
-from holon_core.records.words import Decision, Severity
+from holon_core.records.words import Decision
 
 FILE = "pyproject.toml"
 _TABLE = ("tool", "holon")
@@ -26,39 +22,6 @@ _CAPS = {
     "timeout_s": checks.between(0.001, 3600, whole=False),
     "max_output_bytes": checks.between(1, 64 * 1024 * 1024),
 }
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class LimitCaps(Record):
-    """Ceilings that lower the limits of tools and never raise them; ``None`` lowers nothing."""
-
-    timeout_s: float | None = None
-    max_output_bytes: int | None = None
-
-    def lower(self, limits: Limits) -> Limits:
-        """Return the lower of each; a tool without a time limit gets the ceiling."""
-        times = [time for time in (limits.timeout_s, self.timeout_s) if time is not None]
-        sizes = [size for size in (limits.max_output_bytes, self.max_output_bytes) if size]
-        return evolve(limits, timeout_s=min(times, default=None), max_output_bytes=min(sizes))
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class WorkspaceConfig(Record):
-    """The ``[tool.holon]`` of a workspace's ``pyproject.toml``.
-
-    With an error among ``findings`` its rules can't be known, and policy denies every call in
-    the workspace.
-    """
-
-    rules: tuple[Rule, ...] = ()
-    limits: LimitCaps = LimitCaps()
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def fault(self) -> str:
-        """The first error, for people; empty where there is none."""
-        errors = (each.message for each in self.findings if each.severity is Severity.ERROR)
-        return next(errors, "")
 
 
 def load_workspace(root: Path) -> WorkspaceConfig:

@@ -10,13 +10,8 @@ from holon_core.frozen.circuit import Watch, is_due, open_circuit, settle_probe
 from holon_core.frozen.fixtures import run_fixtures
 from holon_core.guard.execute import failed
 from holon_core.records.failure import StructuredFailure, failure
-from holon_core.records.frozen import (
-    RUNNING_STATES,
-    FallbackKind,
-    FallbackOffer,
-    FrozenState,
-    FrozenToolRecord,
-)
+from holon_core.records.fallback import FallbackKind, FallbackOffer
+from holon_core.records.frozen import RUNNING_STATES, FrozenState, FrozenToolRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

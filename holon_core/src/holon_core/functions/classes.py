@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holon_core.functions.hints import Compiler
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, repr=False)
 class _Field:
     key: str
     attribute: str

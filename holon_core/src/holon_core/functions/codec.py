@@ -41,7 +41,7 @@ class ArgumentRefused(HolonError, ValueError):
         return ArgumentRefused(self.message, f"/{step}{self.path}")
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, repr=False)
 class Codec:
     """One type's way in and out.
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import types
 from enum import Enum
-from typing import Annotated, Any, ForwardRef, Literal, TypeVar, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ForwardRef,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from holon_core.functions.choices import choice_codec, enum_codec
-from holon_core.functions.classes import Form, class_codec
 from holon_core.functions.codec import Codec, Unsupported
 from holon_core.functions.containers import container_codec
 from holon_core.functions.definitions import Definitions
@@ -15,6 +24,9 @@ from holon_core.functions.metadata import annotate
 from holon_core.functions.models import is_model, model_codec
 from holon_core.functions.scalars import any_codec, scalar_codec
 from holon_core.functions.unions import union_codec
+
+if TYPE_CHECKING:
+    from holon_core.functions.classes import Form
 
 _UNIONS = (Union, types.UnionType)
 
@@ -71,7 +83,11 @@ class Compiler:
             return enum_codec(cls)
         if is_model(cls):
             return model_codec(self, cls)
-        known = scalar_codec(cls) or container_codec(self, cls, None) or class_codec(self, cls)
+        known = scalar_codec(cls) or container_codec(self, cls, None)
+        if known is None:
+            from holon_core.functions.classes import class_codec
+
+            known = class_codec(self, cls)
         if known is None:
             raise Unsupported(
                 f"{_shown(cls)} has no JSON form here; use an attrs class, a dataclass or a"

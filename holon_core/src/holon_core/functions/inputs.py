@@ -18,7 +18,7 @@ from holon_core.functions.scalars import any_codec
 Bind = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, repr=False)
 class Inputs:
     """What a function takes: from the caller by schema, from the host by type."""
 

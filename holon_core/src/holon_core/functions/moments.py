@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from functools import cache
 from typing import Any
 
 from holon_core.functions.codec import ArgumentRefused, Codec, text_codec
 
 _DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})"
-_DATE = re.compile(_DAY)
-_TIME = re.compile(_CLOCK)
-_DATE_TIME = re.compile(f"{_DAY}[Tt]{_CLOCK}")
+_DATE_TIME = f"{_DAY}[Tt]{_CLOCK}"
+# Compiled when first used: few functions take times.
+_compiled = cache(re.compile)
 
 
-def _groups(pattern: re.Pattern[str], text: str, what: str) -> tuple[Any, ...]:
-    found = pattern.fullmatch(text)
+def _groups(pattern: str, text: str, what: str) -> tuple[Any, ...]:
+    found = _compiled(pattern).fullmatch(text)
     if found is None:
         raise ArgumentRefused(f"not {what} as RFC 3339 writes it")
     return found.groups()
@@ -41,7 +42,7 @@ def _clock(hour: str, minute: str, second: str, fraction: str | None, zone: str)
 
 
 def _read_date(text: str) -> date:
-    year, month, day = _groups(_DATE, text, "a date")
+    year, month, day = _groups(_DAY, text, "a date")
     try:
         return date(int(year), int(month), int(day))
     except ValueError:
@@ -49,7 +50,7 @@ def _read_date(text: str) -> date:
 
 
 def _read_time(text: str) -> time:
-    groups = _groups(_TIME, text, "a time with its offset")
+    groups = _groups(_CLOCK, text, "a time with its offset")
     try:
         return _clock(*groups)
     except ArgumentRefused:

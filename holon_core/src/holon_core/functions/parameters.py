@@ -13,7 +13,7 @@ from holon_core.functions.codec import Unsupported
 MISSING_HINT = object()
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, repr=False)
 class Parameter:
     """One parameter; ``problem`` says why it cannot be described.
 
@@ -28,7 +28,7 @@ class Parameter:
     by_name: bool = True
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, repr=False)
 class Subject:
     """A callable taken apart: what the schemas need to know of it."""
 

@@ -10,7 +10,6 @@ from attrs import frozen
 
 from holon_core.functions.codec import Codec, Convert, Unsupported, plain
 from holon_core.functions.decorator import ToolOptions, options_of
-from holon_core.functions.docstrings import parse_docstring
 from holon_core.functions.hints import Compiler
 from holon_core.functions.inputs import Bind, Inputs, explicit_inputs, read_inputs
 from holon_core.functions.objects import object_schema
@@ -19,7 +18,7 @@ from holon_core.functions.report import Report
 from holon_core.records.finding import Finding
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, repr=False)
 class FunctionShape:
     """What a host function takes and gives, and how its values cross over.
 
@@ -112,6 +111,16 @@ def _inputs(
     return explicit_inputs(subject, options.secrets, options.input_schema, report)
 
 
+def _documented(subject: Subject) -> tuple[str, Mapping[str, str]]:
+    """Return what the docstring says of the function, and of each parameter."""
+    if not subject.doc:
+        return "", {}
+    from holon_core.functions.docstrings import parse_docstring
+
+    document = parse_docstring(subject.doc)
+    return document.description, document.parameters
+
+
 def describe(fn: Callable[..., Any], options: ToolOptions | None = None) -> FunctionShape:
     """Derive the shape of a function from its signature, docstring and options.
 
@@ -134,15 +143,15 @@ def describe(fn: Callable[..., Any], options: ToolOptions | None = None) -> Func
         report.error(problem)
     if options.name is None and subject.name == "<lambda>":
         report.error("a lambda has no name; give it one with name=…")
-    document = parse_docstring(subject.doc)
-    inputs = _inputs(subject, options, document.parameters, report)
+    description, said = _documented(subject)
+    inputs = _inputs(subject, options, said, report)
     if subject.returns_problem:
         report.error(subject.returns_problem, "/return")
     hint, awaited = _returned(subject)
     output_schema, result = _result(hint, options.output_schema, report)
     return FunctionShape(
         name=options.name or subject.name,
-        description=options.description or document.description,
+        description=options.description or description,
         input_schema=inputs.schema,
         output_schema=output_schema,
         is_async=awaited or subject.is_async,

@@ -43,6 +43,10 @@ class Refusal(Exception):
         self.failure = failure
 
 
+class NeedsPreview(Exception):
+    """The call has to be held, and the approver's view is not made yet."""
+
+
 class Attempt:
     """One attempt at a call. Mutable, and private to the guard.
 

@@ -14,30 +14,24 @@ from attrs import evolve
 
 from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import JsonRefused, StoreError
-from holon_core.guard import closing, execute, idempotency
-from holon_core.guard.attempt import Attempt, Refusal
+from holon_core.guard import closing, execute
+from holon_core.guard.attempt import Attempt, NeedsPreview, Refusal
 from holon_core.guard.fingerprint import fingerprint
-from holon_core.guard.holding import hold, make_preview
 from holon_core.guard.results import (
     common_fields,
     foreign_failure,
     gathered,
     record_refusal,
-    refs,
-    refusal_draft,
-    refused,
+    refuse_in,
     unrecorded,
 )
 from holon_core.guard.sealed import SealedCall, mint
 from holon_core.guard.secrets import of_slot
-from holon_core.guard.spending import denial, reason_without_spending, spend
 from holon_core.names import MAX_TOOL_ID, required_text
 from holon_core.plugins.faults import kind_of, told
-from holon_core.records.approval import ApprovalRecord
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
-from holon_core.records.result import ToolResult
-from holon_core.records.words import Decision, Effect, HeldState, Origin, Status, Surface
+from holon_core.records.words import Decision, Effect, HeldState, Origin, Surface
 from holon_core.store.evidence_tables import CatalogueMoved, NotOpen, OpenCall
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
@@ -48,16 +42,13 @@ if TYPE_CHECKING:
 
     from holon_core.guard.guard import Gate, Guard
     from holon_core.records.outcome import ExecutorOutcome
+    from holon_core.records.result import ToolResult
     from holon_core.store.evidence_tables import Draft
     from holon_core.store.protocol import Tables
 
 
 # How many lacks a gate may name; it may be a generator without an end.
 MAX_LACKS = 100
-
-
-class _NeedsPreview(Exception):
-    """The call has to be held, and the approver's view is not made yet."""
 
 
 class _EffectsMoved(Exception):
@@ -309,7 +300,9 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
                 wait=wait,
                 full=attempt.entry.beyond_reads,
             )
-    except _NeedsPreview:
+    except NeedsPreview:
+        from holon_core.guard.holding import make_preview
+
         attempt.preview = make_preview(guard, attempt)
         return _admit(guard, attempt, wait=wait)
     except (CatalogueMoved, _EffectsMoved):
@@ -332,100 +325,34 @@ def _again(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
 def _in_transaction(
     guard: Guard, attempt: Attempt, tables: Tables, ready: Draft | None
 ) -> SealedCall | ToolResult:
+    from holon_core.guard import asking
+
     now = int(guard.clock.now())
     # What an earlier try wrote was rolled back.
     attempt.seqs.clear()
     if attempt.mode == "release" and not tables.is_held(attempt.call_id):
-        return _refuse_in(guard, attempt, tables, failure("not_held"))
+        return refuse_in(guard, attempt, tables, failure("not_held"))
     if attempt.key is not None:
-        answer = _check_key(guard, attempt, tables, now)
+        answer = asking.check_key(guard, attempt, tables, now)
         if answer is not None:
             return answer
     watched = attempt.caller.profile is not None and attempt.mode in ("call", "release")
     profiles = guard.profiles if watched else None
     problem = None if profiles is None else profiles.may_start(tables, attempt)
     if problem is not None:
-        return _refuse_in(guard, attempt, tables, problem)
+        return refuse_in(guard, attempt, tables, problem)
     if ready is None:
-        answer = _check_approval(guard, attempt, tables, now)
+        answer = asking.check_approval(guard, attempt, tables, now)
         if answer is not None:
             return answer
     if profiles is not None:
         profiles.started(tables, attempt)
         attempt.profiles = profiles
     if attempt.mode == "request":
-        return _not_needed(guard, attempt, tables)
+        return asking.not_needed(guard, attempt, tables)
     if attempt.mode == "release":
         tables.set_held_state(attempt.call_id, HeldState.RELEASED)
     return accept(guard, attempt, tables, ready or _accepted(guard, attempt), now)
-
-
-def _check_key(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ToolResult | None:
-    """Step 6: the same key and payload get the first call's answer, and nothing runs."""
-    found = idempotency.look_up(tables, attempt, now)
-    if found is None or (attempt.mode == "release" and found.call == attempt.call_id):
-        return None
-    problem = idempotency.conflict(found, attempt)
-    if problem is not None:
-        return _refuse_in(guard, attempt, tables, problem)
-    if found.state == "held":
-        return _same_held(guard, attempt, tables, found.call)
-    fields = common_fields(guard, attempt)
-    fields["replayed_from"] = quote(found.call)
-    draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
-    attempt.seqs.append(tables.append(draft))
-    return evolve(idempotency.unpack(found, attempt), evidence_refs=refs(attempt))
-
-
-def _same_held(guard: Guard, attempt: Attempt, tables: Tables, call: str) -> ToolResult:
-    fields = common_fields(guard, attempt)
-    fields["held_as"] = quote(call)
-    draft = guard.recorder.draft(attempt.chain, attempt.call_id, "replayed", fields)
-    attempt.seqs.append(tables.append(draft))
-    return evolve(refused(attempt, failure("approval_required")), held=call, replayed_from=call)
-
-
-def _check_approval(guard: Guard, attempt: Attempt, tables: Tables, now: int) -> ToolResult | None:
-    """Step 7: only a stored, explicit approval of exactly this payload lets it pass."""
-    found = _find_approval(attempt, tables, now)
-    if found is None:
-        return None
-    if isinstance(found, ApprovalRecord):
-        attempt.approval_id = found.id
-        attempt.self_approved = found.self_approved
-        return None
-    if found.code == "approval_denied":
-        return _refuse_in(guard, attempt, tables, found)
-    if attempt.preview is None:
-        raise _NeedsPreview
-    return hold(guard, attempt, tables, found, now)
-
-
-def _find_approval(
-    attempt: Attempt, tables: Tables, now: int
-) -> ApprovalRecord | StructuredFailure | None:
-    """Consume what covers a call; an edit is always held, a request uses nothing up."""
-    if attempt.mode == "edit":
-        return denial(tables, attempt, now) or failure("approval_required")
-    if attempt.mode == "request":
-        asks = attempt.verdict.decision is Decision.ASK
-        return reason_without_spending(tables, attempt, now) if asks else None
-    return spend(tables, attempt, now)
-
-
-def _not_needed(guard: Guard, attempt: Attempt, tables: Tables) -> ToolResult:
-    """Answer a request for an approval that is there already, or that nobody asks for."""
-    fields = {**common_fields(guard, attempt), "needed": "false"}
-    draft = guard.recorder.draft(attempt.chain, attempt.call_id, "approval_requested", fields)
-    attempt.seqs.append(tables.append(draft))
-    return ToolResult(status=Status.COMPLETED, evidence_refs=refs(attempt), call_id=attempt.call_id)
-
-
-def _refuse_in(
-    guard: Guard, attempt: Attempt, tables: Tables, problem: StructuredFailure
-) -> ToolResult:
-    attempt.seqs.append(tables.append(refusal_draft(guard, attempt, problem, "refused")))
-    return refused(attempt, problem)
 
 
 def _accepted(guard: Guard, attempt: Attempt) -> Draft:
@@ -465,6 +392,8 @@ def accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: in
         anchor=attempt.entry.beyond_reads,
     )
     if attempt.key is not None:
+        from holon_core.guard import idempotency
+
         assert attempt.fingerprint is not None
         tables.reserve_key(
             idempotency.key_of(attempt),

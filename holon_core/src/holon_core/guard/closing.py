@@ -6,11 +6,9 @@ from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import JsonRefused
-from holon_core.guard import idempotency
 from holon_core.guard.evidence import encode
 from holon_core.guard.execute import failed
 from holon_core.guard.results import blocking_of, failure_fragment, foreign_failure, refs
-from holon_core.guard.spending import give_back
 from holon_core.plugins.faults import kind_of
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.outcome import ExecutorOutcome, ExecutorStatus
@@ -80,8 +78,12 @@ def settle(attempt: Attempt, tables: Tables, ending: Ending) -> int:
     if attempt.entry.settle is not None:
         attempt.entry.settle(tables, attempt, ending.problem, ending.canonical)
     if ending.returned and attempt.approval_id is not None:
+        from holon_core.guard.spending import give_back
+
         give_back(tables, attempt.approval_id, attempt.call_id)
     if attempt.key is not None:
+        from holon_core.guard import idempotency
+
         key = idempotency.key_of(attempt)
         if ending.returned:
             tables.free_key(key, attempt.call_id)

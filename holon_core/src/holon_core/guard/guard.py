@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from holon_core.config import LimitCaps
+from holon_core.config.records import LimitCaps
 from holon_core.guard.running import Running
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.clock import Clock
-    from holon_core.config import Config, WorkspaceConfig
+    from holon_core.config.records import Config, WorkspaceConfig
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.evidence import Recorder
     from holon_core.guard.policy import PolicyEngine
@@ -71,6 +71,10 @@ class ProfileGate(Protocol):
         """Count what a call gave, inside the transaction that closes it."""
         ...
 
+    def own_class(self, class_id: str) -> OutputClass | None:
+        """Return the class of output that a profile brings by its own schema."""
+        ...
+
 
 class Guard:
     """Everything that ``guard/call.py`` reads.
@@ -123,9 +127,8 @@ class Guard:
         self.running = Running()
         self.lifecycle: Lifecycle | None = None
         self._on_change = on_change
-        # Agents put themselves here when a runtime opens.
-        self.profiles: ProfileGate | None = None
-        self.class_elsewhere: Callable[[str], OutputClass | None] = lambda _: None
+        # Set when a runtime opens; a caller without a profile never makes them.
+        self.find_profiles: Callable[[], ProfileGate] | None = None
         self._output_classes = tuple(output_classes)
         services.requester = self.request
 
@@ -140,18 +143,28 @@ class Guard:
         """The classes of structured output, made when first asked for."""
         from holon_core.structured_output.classes import OutputClasses
 
-        made = OutputClasses(self.class_elsewhere)
+        made = OutputClasses(self._class_elsewhere)
         for each in self._output_classes:
             made.register(each)
         return made
+
+    @property
+    def profiles(self) -> ProfileGate | None:
+        """What profiles and sessions of agents say of calls, where the runtime has them."""
+        return None if self.find_profiles is None else self.find_profiles()
+
+    def _class_elsewhere(self, class_id: str) -> OutputClass | None:
+        profiles = self.profiles
+        return None if profiles is None else profiles.own_class(class_id)
 
     def admits(
         self, caller: CallerContext, tool: RuntimeToolDescriptor
     ) -> StructuredFailure | None:
         """Say what a caller's profile refuses of a tool; ``None`` where it refuses nothing."""
-        if caller.profile is None or self.profiles is None:
+        if caller.profile is None:
             return None
-        return self.profiles.admits(caller, tool)
+        profiles = self.profiles
+        return None if profiles is None else profiles.admits(caller, tool)
 
     def learn(self, since: int) -> bool:
         """Read anew what another process changed: tools, pins, guards of the root.

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from holon_core.guard.panel import NamedPolicy, PolicyPanel
-from holon_core.guard.rules import CompiledRule, compile_rules
 from holon_core.records.base import Record
 from holon_core.records.caller import CallerContext
 from holon_core.records.policy import PolicyRequest, Verdict
-from holon_core.records.rule import Rule
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import EFFECT_ORDER, ApprovalRequirement, Decision, Effect, Posture
 
 if TYPE_CHECKING:
-    from holon_core.config import WorkspaceConfig
+    from holon_core.config.records import WorkspaceConfig
+    from holon_core.guard.panel import NamedPolicy, PolicyPanel
+    from holon_core.guard.rules import CompiledRule
+    from holon_core.records.rule import Rule
 
 # All that this tool can make is a pending approval, so asking before it would ask twice.
 ASKS_BY_ITSELF = "holon.built-in.memory/request-workspace-memory-write-approval"
@@ -76,8 +76,8 @@ class PolicyEngine:
         missing_guards: Callable[[], Sequence[str]] = tuple,
         budget_s: float = 1.0,
     ) -> None:
-        self._rules = compile_rules(rules)
-        self._panel = PolicyPanel(plugin_policies, budget_s=budget_s) if plugin_policies else None
+        self._rules = _compiled(rules)
+        self._panel = _panel(plugin_policies, budget_s)
         # Whether ``decide`` may wait, so that an event loop has to call it from a thread.
         self.needs_thread = self._panel is not None
         self._workspace_config = workspace_config
@@ -212,7 +212,7 @@ class _WorkspaceRules:
         self._fault = fault
         if config is not None:
             self._fault = config.fault
-            self._rules = compile_rules(config.rules, prefix=f"workspace:{workspace}:")
+            self._rules = _compiled(config.rules, prefix=f"workspace:{workspace}:")
 
     @classmethod
     def broken(cls, fault: str) -> _WorkspaceRules:
@@ -243,6 +243,22 @@ def _memo_key(
         posture,
         effects_used,
     )
+
+
+def _compiled(rules: Sequence[Rule], **options: Any) -> tuple[CompiledRule, ...]:
+    if not rules:
+        return ()
+    from holon_core.guard.rules import compile_rules
+
+    return compile_rules(rules, **options)
+
+
+def _panel(policies: Sequence[NamedPolicy], budget_s: float) -> PolicyPanel | None:
+    if not policies:
+        return None
+    from holon_core.guard.panel import PolicyPanel
+
+    return PolicyPanel(policies, budget_s=budget_s)
 
 
 def _base(tool: RuntimeToolDescriptor, match: CompiledRule | None) -> Verdict:

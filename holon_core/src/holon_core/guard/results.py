@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holon_core.guard.guard import Guard
     from holon_core.records.outcome import ExecutorFailure
     from holon_core.store.evidence_tables import Draft
+    from holon_core.store.protocol import Tables
 
 MAX_CODE = 100
 MAX_REASONS = 20
@@ -156,6 +157,14 @@ def record_refusal(
     except StoreError as error:
         return unrecorded(attempt, error, problem)
     guard.pump.notify()
+    return refused(attempt, problem)
+
+
+def refuse_in(
+    guard: Guard, attempt: Attempt, tables: Tables, problem: StructuredFailure
+) -> ToolResult:
+    """Record an attempt that did not run inside a transaction, and answer it."""
+    attempt.seqs.append(tables.append(refusal_draft(guard, attempt, problem, "refused")))
     return refused(attempt, problem)
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from holon_core.errors import Misuse
-from holon_core.guard.sink_delivery import Delivery
 from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
     from holon_core.clock import Clock
+    from holon_core.guard.sink_delivery import Delivery
     from holon_core.records.evidence import EvidenceRecord
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.sink import EvidenceSink, SinkState
@@ -58,10 +58,14 @@ class SinkPump:
         report: Callable[[SinkState], None] | None = None,
     ) -> None:
         self._store, self._clock, self._report = store, clock, report
-        self._all = [
-            Delivery(sink, store, clock=clock, to_record=to_record, owner=runtime_id)
-            for sink in sorted(sinks, key=lambda sink: not sink.required)
-        ]
+        self._all: list[Delivery] = []
+        if sinks:
+            from holon_core.guard.sink_delivery import Delivery
+
+            self._all = [
+                Delivery(sink, store, clock=clock, to_record=to_record, owner=runtime_id)
+                for sink in sorted(sinks, key=lambda sink: not sink.required)
+            ]
         if len({each.name for each in self._all}) < len(self._all):
             raise Misuse("two evidence sinks have one name; name each differently")
         # Whether there is anything to notify of records, or to wait for.

@@ -269,7 +269,7 @@ class Server:
             self._approver if deciding else self._caller,
             lambda: runtime._open,
             begun=lambda attempt: self._begun(job, attempt),
-            agents=runtime._parts.agents,
+            agents=lambda: runtime._parts.agents,
         )
         door = Door(
             runtime=runtime, session=session, authorities=self._authorities, cancel=job.token

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Iterable, Sequence
 
-    from holon_core.catalogue.registry import Registered
+    from holon_core.catalogue.source_records import Registered
     from holon_core.plugins.documents import Documents
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.registering import Registering

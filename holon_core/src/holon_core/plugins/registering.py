@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from holon_core.catalogue.catalogue import Catalogue
-    from holon_core.catalogue.registry import Registered, Registry
+    from holon_core.catalogue.registry import Registry
+    from holon_core.catalogue.source_records import Registered
     from holon_core.catalogue.sources import Sources
     from holon_core.plugins.manager import PluginManager
     from holon_core.records.skill_source import SkillSourceDescriptor

@@ -10,6 +10,7 @@ from attrs.validators import ge, gt, le, max_len, min_len, optional
 
 from holon_core.errors import StructuredFailureKind
 from holon_core.records.base import Record
+from holon_core.records.fallback import FallbackKind
 from holon_core.records.tool import MAX_OUTPUT_BYTES, MAX_TIMEOUT_S, Dependency, SecretSlot
 from holon_core.records.words import ApprovalRequirement, Effect, Status, Word
 
@@ -37,15 +38,6 @@ RUNNING_STATES = frozenset(
 TRIAL_STATES = frozenset({FrozenState.VALIDATED, FrozenState.FROZEN})
 # In which what it is made of may still be changed.
 OPEN_STATES = frozenset({FrozenState.PROPOSED, FrozenState.CANDIDATE, FrozenState.VALIDATED})
-
-
-class FallbackKind(Word):
-    """What is offered where a frozen tool can't serve; never taken by itself."""
-
-    AI = "ai_fallback"
-    MANUAL = "manual_handoff"
-    REGENERATION = "regeneration"
-    NONE = "none"
 
 
 class FixtureStatus(Word):
@@ -259,15 +251,3 @@ class FrozenToolRecord(Record):
             and bool(run.fixtures)
             and (run.digest, run.artifact) == (self.digest, built)
         )
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class FallbackOffer(Record):
-    """What is offered where a frozen tool could not serve; nobody has acted on it."""
-
-    kind: FallbackKind
-    who: str
-    next_action: str
-    instructions: str
-    tool: str
-    arguments: Mapping[str, Any] = field(repr=False)

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from holon_core.errors import CallFailed
 from holon_core.records.base import Record
 from holon_core.records.failure import BlockingReason, StructuredFailure
-from holon_core.records.frozen import FallbackOffer
+from holon_core.records.fallback import FallbackOffer
 from holon_core.records.words import Status
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve, fields
 
-from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState, Surface
 from holon_core.store.rows import decodes, number, number_or_none, text, text_or_none
+
+if TYPE_CHECKING:
+    from holon_core.records.approval import ApprovalRecord, HeldCall
 
 COLUMNS = (
     "id, state, tool, definition, fingerprint, arguments_digest, workspace, principal, role,"
@@ -33,6 +35,8 @@ class Key(NamedTuple):
 
 @decodes("an approval")
 def _approval(row: tuple[Any, ...]) -> ApprovalRecord:
+    from holon_core.records.approval import ApprovalRecord
+
     return ApprovalRecord(
         id=text(row[0]),
         state=ApprovalState(row[1]),
@@ -120,6 +124,8 @@ def caller_from(data: dict[str, Any]) -> CallerContext:
 def _held(row: tuple[Any, ...]) -> HeldCall:
     body = json.loads(text(row[8]))
     preview = body["preview"]
+    from holon_core.records.approval import HeldCall
+
     return HeldCall(
         call_id=text(row[0]),
         approval_id=text(row[1]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import threading
 import time
@@ -54,6 +53,8 @@ def _is_damage(error: Exception) -> bool:
 
 def pause() -> None:
     """Wait a moment between two tries, jittered so that waiting writers take turns."""
+    import random
+
     time.sleep(random.uniform(0.0001, 0.004))  # noqa: S311 - no secret is made of it
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from attrs import define
-
 _BACKTRACKING = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\\k")
 _TOKEN = re.compile(
     r"\\c[A-Za-z]|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?(?:[:=!>]|<[=!]|P?<\w+>)|.", re.DOTALL
@@ -22,7 +20,6 @@ _CLASSES = {f"\\{name[1]}": f"[{held}]" for name, held in _INNER.items()} | {
 _MANY = 4
 
 
-@define
 class Shape:
     """What of a pattern decides the cost of matching it by trying.
 
@@ -30,9 +27,10 @@ class Shape:
     take a time exponential in the text. ``repeats``: repetitions without a bound that matter.
     """
 
-    nested: bool = False
-    repeats: int = 0
-    anchored: bool = False
+    def __init__(self, *, anchored: bool) -> None:
+        self.nested = False
+        self.repeats = 0
+        self.anchored = anchored
 
 
 def needs_backtracking(pattern: str) -> bool:

@@ -14,7 +14,6 @@ from holon_core.wire.dialects import DIALECTS, dialect_of
 from holon_core.wire.engine import EngineRefused
 from holon_core.wire.engine import engine as chosen_engine
 from holon_core.wire.faults import pointer
-from holon_core.wire.patterns import needs_backtracking, shape
 from holon_core.wire.schema_closing import closed, is_object_schema
 from holon_core.wire.schema_cost import cost, measure, rings
 from holon_core.wire.schema_graph import SchemaGraph
@@ -146,6 +145,8 @@ def _ring_findings(graph: SchemaGraph) -> Iterator[Finding]:
 def _patterns(graph: SchemaGraph, engine: Engine) -> Iterator[Finding]:
     for node in graph.nodes.values():
         for path, pattern in _patterns_of(node.schema):
+            from holon_core.wire.patterns import needs_backtracking, shape
+
             hostile = engine.backtracks or needs_backtracking(pattern)
             if hostile and shape(pattern).nested:
                 text = "a repetition inside a repetition may take endless time"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from holon_core.wire.dialects import dialect_of
 from holon_core.wire.engine import EngineRefused, SchemaError, engine
-from holon_core.wire.patterns import longest_text
 from holon_core.wire.schema_cost import cost, measure
 from holon_core.wire.schema_graph import SchemaGraph
 
@@ -135,7 +134,11 @@ def _power(base: int, exponent: int) -> int:
 
 def _longest(graph: SchemaGraph) -> int | None:
     patterns = [p for node in graph.nodes.values() for p in _patterns(node.schema)]
-    return min(map(longest_text, patterns), default=None)
+    if not patterns:
+        return None
+    from holon_core.wire.patterns import longest_text
+
+    return min(map(longest_text, patterns))
 
 
 def _patterns(schema: dict[str, Any]) -> list[str]:
