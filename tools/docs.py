@@ -44,7 +44,7 @@ RETURNED = {
     "skills.registry": ["Skills"],
     "records.skill": ["SkillEntry", "PostureApproval"],
     "records.discovery": ["DiscoveryPage", "DiscoveredTool"],
-    "catalogue.sources": ["SourceState"],
+    "catalogue.source_records": ["SourceState"],
     "catalogue.pins": ["Pin"],
     "guard.services": ["Progress"],
     "agents.facet": ["Agents", "Outputs"],
