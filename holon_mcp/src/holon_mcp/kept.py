@@ -16,7 +16,7 @@ from holon_mcp.lane import SOURCE, entry_id, source_id
 from holon_mcp.records import LISTS, ItemState, StoredItem, StoredServer
 
 if TYPE_CHECKING:
-    from holon_core.catalogue.registry import Registered
+    from holon_core.catalogue.source_records import Registered
     from holon_core.plugins.documents import Documents
     from holon_core.plugins.host import PluginHost
 

@@ -18,7 +18,7 @@ from holon_mcp.reading.forms import read, read_text
 from holon_mcp.records import Listing, RefusedItem, StoredItem, StoredServer
 
 if TYPE_CHECKING:
-    from holon_core.catalogue.registry import Registered
+    from holon_core.catalogue.source_records import Registered
     from holon_core.plugins.host import PluginHost
 
 

@@ -9,8 +9,9 @@ from attrs import field, frozen
 
 from holon_core import JsonRefused, Rejected
 from holon_core.records.base import Record
+from holon_core.records.fallback import FallbackKind
 from holon_core.records.finding import Finding
-from holon_core.records.frozen import Fallback, FallbackKind, Fixture
+from holon_core.records.frozen import Fallback, Fixture
 from holon_core.records.tool import SecretSlot
 from holon_core.records.words import ApprovalRequirement, Effect, LaneKind
 

@@ -58,7 +58,7 @@ class Clients:
                 evolve(self._caller, trace_id=label),
                 lambda: runtime._open,
                 begun=_begun,
-                agents=runtime._parts.agents,
+                agents=lambda: runtime._parts.agents,
             )
             if len(self._sessions) > MAX_CLIENTS:
                 self._sessions.popitem(last=False)
