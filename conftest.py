@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sybil import Sybil
 from sybil.document import Document
-from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
+from sybil.parsers.myst import PythonCodeBlockParser
 
-BLOCKS = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"])
+BLOCKS = Sybil(parsers=[PythonCodeBlockParser()], patterns=["*.md"])
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
