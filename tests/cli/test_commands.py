@@ -374,7 +374,10 @@ def test_the_list_says_what_a_tool_itself_requires(holon):
     head, *rows = holon("tool", "list").out.splitlines()
 
     column = head.split("\t").index("itself requires")
-    assert {row.split("\t")[column] for row in rows} == {"no approval"}
+    requires = {row.split("\t")[0]: row.split("\t")[column] for row in rows}
+    write = "holon.built-in.memory/write-workspace-memory"
+    assert requires.pop(write, "an approval") == "an approval"
+    assert set(requires.values()) == {"no approval"}
 
 
 def test_the_choices_of_a_missing_word_are_read_in_one_line(holon):

@@ -133,7 +133,8 @@ def test_a_configuration_that_is_shown_can_be_used(text: str, tmp_path: Path) ->
     """What a reader copies into `holon.toml` opens."""
     (tmp_path / "holon.toml").write_text(text, encoding="utf-8")
 
-    assert load(tmp_path, {}).rules
+    sources = load(tmp_path, {}).sources.values()
+    assert any(source.startswith("holon.toml") for source in sources)
 
 
 def test_the_readme_shows_the_demo_as_it_is(tmp_path: Path) -> None:

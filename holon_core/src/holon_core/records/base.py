@@ -27,7 +27,13 @@ class Record:
         return hash((type(self), *values))
 
     def __repr__(self) -> str:
-        shown = [f"{f.name}={getattr(self, f.name)!r}" for f in _fields(self) if f.repr]
+        shown = [
+            # A field may bring its own way of being shown, so as to hide a part.
+            f"{f.name}={f.repr(value) if callable(f.repr) else repr(value)}"
+            for f in _fields(self)
+            if f.repr
+            for value in (getattr(self, f.name),)
+        ]
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
