@@ -120,7 +120,8 @@ def test_no_field_is_named_for_what_it_must_not_hold(record):
     )
 
     # A skill is a package of instructions; a tool is no prompt surface.
-    words = [word for word in WORDS if record is not SkillDefinitionRecord or word != "instructions"]
+    is_skill = record is SkillDefinitionRecord
+    words = [word for word in WORDS if not (is_skill and word == "instructions")]
 
     assert names
     assert not [name for name in names if any(word in name for word in words)]
