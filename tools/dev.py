@@ -176,6 +176,16 @@ def crash(arguments: list[str]) -> int:
     return setup() or run([PYTHON, "tests/core/crash/campaign.py", *arguments])
 
 
+def crash_workflows(arguments: list[str]) -> int:
+    """Kill processes in the middle of a workflow; 300 times, or as often as the argument says."""
+    return setup() or run([PYTHON, "tests/workflows/campaign.py", *arguments])
+
+
+def many_runners(arguments: list[str]) -> int:
+    """Let 8 processes serve 200 runs of one store, or as many as the arguments say."""
+    return setup() or run([PYTHON, "tests/workflows/runners.py", *arguments])
+
+
 def bench(arguments: list[str]) -> int:
     """Run one benchmark, or every one."""
     scripts = {path.stem: path for path in sorted((ROOT / "benchmarks").glob("[!_]*.py"))}
@@ -219,6 +229,8 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "test": (test, "run the whole suite, or pytest with the given arguments"),
     "check": (check, "format, lint, types, import contracts, docs, distributions"),
     "crash": (crash, "run the long crash campaign"),
+    "crash-workflows": (crash_workflows, "run the long crash campaign of workflows"),
+    "many-runners": (many_runners, "let eight processes serve 200 runs of one store"),
     "memory-storm": (memory_storm, "let twenty processes use one memory for half a minute"),
     "fuzz": (fuzz, "run the long fuzzing campaign on Elegy contracts"),
     "bench": (bench, "run one benchmark by NAME, or all"),

@@ -10,6 +10,7 @@ import pytest
 
 import holon_core as holon
 import holon_workflows.plugin as lane
+from loopback_model import LoopbackModel
 
 
 class Shop:
@@ -92,3 +93,12 @@ def flows(rt: holon.Runtime) -> Any:
 def ann(rt: holon.Runtime) -> holon.Session:
     """Who starts runs."""
     return rt.session(principal="ann")
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackModel]:
+    """A model's service on loopback, and its key in the environment."""
+    monkeypatch.setenv("LOOPBACK_KEY", "sk-loopback-0123456789abcdef")
+    made = LoopbackModel()
+    yield made
+    made.close()

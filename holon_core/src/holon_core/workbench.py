@@ -70,6 +70,10 @@ class Change(View):
         body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         self._tables.set_document(self._scope + collection, doc_id, body, at=self._at)
 
+    def remove(self, collection: str, doc_id: str) -> None:
+        """Remove a document; nothing of it is kept."""
+        self._tables.delete_document(self._scope + collection, doc_id)
+
     def record(self, draft: Draft) -> int:
         """Append a record of evidence; return its position in the chain."""
         self.recorded = True

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holon_workflows.bridges import Bridges
 from holon_workflows.definitions import Definitions
 from holon_workflows.engine.engine import Engine
 from holon_workflows.gates import Gates
 from holon_workflows.kinds.all import own_kinds
 from holon_workflows.records import NodeKind
+from holon_workflows.schedules import Schedules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +34,17 @@ class Parts:
         self.definitions = Definitions(
             self.bench, host.clock, kinds=self.kinds, output_class=self.bench.output_class
         )
+        self.bridges = Bridges(self.bench, host.clock)
         self.engine = Engine(
             self.bench,
             host.clock,
             kinds=self.kinds,
             definitions=self.definitions,
-            not_ready=lambda _: None,
+            not_ready=self.bridges.not_ready,
             logger=host.logger,
         )
         self.gates = Gates(self.bench, self.engine.ledger, host.clock)
+        self.schedules = Schedules(self.engine)
         own = own_kinds(self)
         self.kinds.update(_offered(host, own))
         self.kinds.update(own)

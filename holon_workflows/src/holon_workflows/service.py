@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from holon_core.ids import new_id
 from holon_core.records.caller import CallerContext
 from holon_core.records.failure import failure
 from holon_core.session import Session
-from holon_workflows.engine.ledger import EVENTS, RUNS
+from holon_workflows.engine.ledger import ACTIVE, EVENTS, RUNS
 from holon_workflows.engine.resolving import Resolving
 from holon_workflows.engine.starting import Starting
 from holon_workflows.gates import Answerer
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
 
     from holon_core.plugins.host import PluginHost
     from holon_core.records.finding import Finding
+    from holon_workflows.bridges import Bridges
     from holon_workflows.definitions import Definitions, Kept
     from holon_workflows.engine.engine import Engine
     from holon_workflows.engine.ledger import Ledger
     from holon_workflows.engine.state import RunRecord
     from holon_workflows.gates import Gates
     from holon_workflows.records import NodeKind
+    from holon_workflows.schedules import Schedules
 
 # How long a runner sleeps at most before it looks again, in seconds.
 LOOK_S = 0.5
@@ -78,6 +81,16 @@ class Workflows:
         return self._parts.gates
 
     @property
+    def bridges(self) -> Bridges:
+        """Bridges, and whether they are ready."""
+        return self._parts.bridges
+
+    @property
+    def schedules(self) -> Schedules:
+        """What is started at its time."""
+        return self._parts.schedules
+
+    @property
     def kinds(self) -> Mapping[str, NodeKind]:
         """Kinds of nodes by name."""
         return self._parts.kinds
@@ -119,6 +132,62 @@ class Workflows:
             run_id=run_id or new_id("w"),
         )
         return self._view(run)
+
+    def dry_run(
+        self,
+        definition: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        session: Session | CallerContext,
+        version: str | None = None,
+        assume: Mapping[str, Any] | None = None,
+    ) -> Sequence[dict[str, Any]]:
+        """Show what each step would do and what would block it; see ``rehearsal.rehearse``."""
+        from holon_workflows.rehearsal import rehearse
+
+        return rehearse(
+            self.engine,
+            definition,
+            {} if inputs is None else inputs,
+            caller=_caller(session),
+            version=version,
+            assume=assume,
+        )
+
+    def from_plan(
+        self,
+        output_id: str,
+        definition: str,
+        *,
+        session: Session,
+        version: str = "1",
+        ai: Mapping[str, Any] | None = None,
+    ) -> tuple[dict[str, Any], Sequence[Finding]]:
+        """Make a definition of a plan that passed its gate; nothing is kept.
+
+        Args:
+            output_id: Of the accepted ``planner_output``.
+            definition: The id to give.
+            session: Whose output it is.
+            version: The version to give.
+            ai: Config of AI steps, for steps that only instruct.
+
+        Returns:
+            The definition, and all findings: what of the plan has no place in it, and what is
+            wrong with it.
+
+        Raises:
+            Refused: The output is not accepted for workflows.
+        """
+        from holon_workflows.plans import from_plan
+
+        taken = session.hand_output(output_id, consumer="workflow_runner")
+        if taken.failure is not None:
+            raise Refused(taken.failure)
+        made, findings = from_plan(
+            taken.value, digest=str(taken.digest), definition=definition, version=version, ai=ai
+        )
+        return made, [*findings, *self.validate(made)]
 
     def ready_run(self, run_id: str) -> RunView:
         """Run every step that is ready, and those that become so; return what waits.
@@ -204,6 +273,56 @@ class Workflows:
             if run.due_at is not None:
                 wait = min(LOOK_S, max(0.0, run.due_at - self._clock.now()))
             leave.wait(wait)
+
+    def serve(
+        self,
+        *,
+        stop: threading.Event | None = None,
+        until_idle: bool = False,
+        progress: Callable[[RunRecord], None] | None = None,
+    ) -> int:
+        """Serve the store: start what is scheduled, drive every run that can go on.
+
+        Any number of processes may serve one store; each run is driven by one at a time.
+
+        Args:
+            stop: Set by another thread to leave.
+            until_idle: Leave when no run can go on by itself any more.
+            progress: Called with each run that was driven.
+
+        Returns:
+            How many runs ended here.
+        """
+        leave = stop or threading.Event()
+        ended = 0
+        while not leave.is_set():
+            self.schedules.fire()
+            driven, elsewhere = 0, 0
+            for run_id in self._active():
+                if leave.is_set():
+                    break
+                try:
+                    before = self._run(run_id)
+                    run = self.engine.drive(run_id)
+                except Refused:
+                    elsewhere += 1
+                    continue
+                moved = run.state is not before.state or run.due_at is not None
+                driven += moved
+                ended += run.state in RUN_ENDS and before.state not in RUN_ENDS
+                if progress is not None:
+                    progress(run)
+            if until_idle and not driven and not elsewhere:
+                break
+            if not driven:
+                leave.wait(LOOK_S)
+        return ended
+
+    def _active(self) -> Sequence[str]:
+        """Return the runs that have not ended, in an order of this process's own."""
+        found = [name for name, _ in self._parts.bench.read(lambda view: view.under(ACTIVE))]
+        random.shuffle(found)
+        return found
 
     async def arun(
         self,

@@ -65,6 +65,13 @@ class RunView:
                 return each
         raise KeyError(node)
 
+    def _repr_html_(self) -> str:
+        import time
+
+        from holon_workflows.timeline import html
+
+        return html(self, now=time.time())
+
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         made = asdict(self)

@@ -43,6 +43,11 @@ def mermaid(record: FrozenToolRecord) -> str:
 
 def svg(record: FrozenToolRecord) -> str | None:
     """Draw the same as SVG where graphviz is on this machine; ``None`` where it is not."""
+    return drawn(_dot(record))
+
+
+def drawn(dot: str) -> str | None:
+    """Draw a graph in graphviz's words as SVG; ``None`` where graphviz is not on this machine."""
     import tempfile
     from pathlib import Path
 
@@ -54,7 +59,7 @@ def svg(record: FrozenToolRecord) -> str | None:
     spec = ProcessSpec(
         argv=(program, "-Tsvg"),
         cwd=Path(tempfile.gettempdir()),
-        stdin=_dot(record).encode(),
+        stdin=dot.encode(),
         timeout_s=DRAWING_S,
         max_stdout_bytes=MAX_SVG_BYTES,
         max_stderr_bytes=4096,

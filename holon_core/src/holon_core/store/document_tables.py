@@ -140,6 +140,10 @@ class DocumentTables:
             (collection, doc_id, at, body),
         )
 
+    def delete_document(self, collection: str, doc_id: str) -> None:
+        """Remove a document of which no revisions are kept."""
+        self._sql("delete from documents where collection=? and id=?", (collection, doc_id))
+
     def documents_under(
         self, collection: str, prefix: str, *, after: str = "", limit: int = 1000
     ) -> list[Document]:

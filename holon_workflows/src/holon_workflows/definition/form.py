@@ -68,7 +68,11 @@ NODE = _object(
     retry=RETRY,
     timeout_s={"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS},
     needs_bridges={"type": "array", "items": _text(200), "maxItems": 20},
-    repair=_ANY_OBJECT,
+    repair=_object(
+        ("ai",),
+        ai=_ANY_OBJECT,
+        max_attempts={"type": "integer", "minimum": 1, "maximum": 3},
+    ),
 )
 EDGE = _object(("from", "to"), **{"from": _ID, "to": _ID})
 OUTPUTS: Schema = {"type": "object", "maxProperties": 100, "additionalProperties": EXPRESSION}

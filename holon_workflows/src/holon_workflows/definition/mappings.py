@@ -48,6 +48,8 @@ def check_mappings(
             )
     if kind is None:
         return
+    if node.kind == "loop":
+        scope = scope | {"turn", "previous"}
     for path, expression in kind.expressions(node.config):
         yield from check_expression(
             expression,

@@ -104,6 +104,8 @@ def _node(node: Node, about: Checking) -> Iterator[Finding]:
             yield wrong(each.code, each.message, "/output_schema" + each.path)
     if not problems:
         yield from kind.check(node, about)
+    if node.repair is not None:
+        yield from _form(node.repair["ai"], about.kinds["ai-step"].config, "/repair/ai")
 
 
 def _body(node: Node, about: Checking, *, depth: int) -> Iterator[Finding]:

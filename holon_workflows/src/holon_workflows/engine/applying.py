@@ -9,6 +9,7 @@ from holon_core.records.failure import StructuredFailure, failure
 from holon_core.wire.canonical import digest
 from holon_core.wire.schema_engine import compiled
 from holon_core.wire.values import normalise
+from holon_workflows.engine.repairing import wants_repair
 from holon_workflows.engine.state import StepRecord, failure_json
 from holon_workflows.engine.step import may_retry
 from holon_workflows.records import Outcome, StepState, failed
@@ -37,6 +38,15 @@ class Applying:
             return True
         record.state, record.wait = StepState.READY, None
         return False
+
+    def to_repair(self, step: Step, record: StepRecord, outcome: Outcome) -> bool:
+        """Tell whether a proposal is to be asked for: no retry is left, and a repair is."""
+        if outcome.state is not StepState.FAILED or outcome.failure is None:
+            return False
+        retries = record.attempt < step.node.retry.max_attempts
+        if retries and may_retry(step, outcome.failure):
+            return False
+        return wants_repair(step)
 
     def apply(self, place: Place, step: Step, record: StepRecord, outcome: Outcome) -> None:
         """Make an outcome the state of its step, and write it."""
@@ -111,7 +121,7 @@ class Applying:
     def _again(
         self, place: Place, step: Step, record: StepRecord, problem: StructuredFailure
     ) -> bool:
-        """Try once more, by the node's retries or a proposal of its repair; tell whether."""
+        """Try once more, by the node's retries; tell whether."""
         retry = step.node.retry
         if record.attempt < retry.max_attempts and may_retry(step, problem):
             delay = retry.delay(record.attempt)

@@ -11,6 +11,7 @@ from holon_core.records.failure import failure
 from holon_workflows.engine.applying import Applying
 from holon_workflows.engine.ledger import LeaseLost, run_event, step_event
 from holon_workflows.engine.place import Place
+from holon_workflows.engine.repairing import repaired
 from holon_workflows.engine.state import RunRecord, StepRecord, failure_json
 from holon_workflows.engine.step import Step
 from holon_workflows.expressions import ExpressionError, evaluate
@@ -50,6 +51,8 @@ class Driver:
         self._events: list[tuple[RunRecord, dict[str, Any]]] = []
         self._steps: set[Step] = set()
         self._cancelled: dict[str, Any] | None = None
+        # Whether blocked steps are tried anew, of this run and those within it.
+        self._again = False
         self.applying = Applying(self)
 
     @property
@@ -77,10 +80,11 @@ class Driver:
             run: The run, not within another.
             again: Also try steps that were blocked.
         """
+        self._again = again
         asked = self.engine.ledger.cancel_asked(run.id)
         if asked is not None:
             self.cancel(asked)
-        self.advance(self.place(run), again=again)
+        self.advance(self.place(run))
         self.flush()
 
     def place(self, run: RunRecord) -> Place:
@@ -89,7 +93,7 @@ class Driver:
         graph = self.engine.definitions.graph(definition, tuple(run.path))
         return Place(run, definition, graph, self.engine.ledger.steps(run.id))
 
-    def advance(self, place: Place, *, again: bool = False) -> None:
+    def advance(self, place: Place) -> None:
         """Run what is ready in one run, and settle its state."""
         run = place.run
         if run.state in RUN_ENDS:
@@ -112,7 +116,7 @@ class Driver:
                     for node_id in ready
                     if node_id not in looked
                     and node_id not in running.values()
-                    and (again or self._worth_trying(place, node_id))
+                    and (self._again or self._worth_trying(place, node_id))
                 ]
                 looked |= {each for each in ready if place.state(each) in _LOOKED_AT}
                 if len(ready) == 1 and not running:
@@ -157,6 +161,9 @@ class Driver:
             try:
                 self._begin(place, record)
                 outcome = problem or step.bounded(lambda: self._outcome(step))
+                while self.applying.to_repair(step, record, outcome):
+                    assert outcome.failure is not None, "what failed says why"
+                    outcome = repaired(step, outcome.failure)
             finally:
                 with self._lock:
                     self._steps.discard(step)

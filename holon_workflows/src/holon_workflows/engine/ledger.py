@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -11,13 +11,15 @@ from holon_core.errors import Refused
 from holon_core.records.failure import failure
 from holon_core.records.workflow import WorkflowEventKind
 from holon_workflows.engine.state import RunRecord, StepRecord
-from holon_workflows.records import StepState
+from holon_workflows.records import RUN_ENDS, StepState
 
 if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.workbench import Change, View, Workbench
 
 RUNS, STEPS, EVENTS, CANCELS = "runs", "steps", "events", "cancels"
+# Runs that callers started and that have not ended: what a runner looks through.
+ACTIVE = "active"
 KIND = "workflow"
 _STEP_EVENTS = {
     StepState.READY: WorkflowEventKind.STEP_ACCEPTED,
@@ -144,7 +146,7 @@ class Ledger:
     def write(
         self,
         lease: Lease | None,
-        records: Iterable[RunRecord | StepRecord],
+        records: Sequence[RunRecord | StepRecord],
         events: Iterable[tuple[RunRecord, dict[str, Any]]],
     ) -> None:
         """Write states with their events and evidence: all of it, or nothing.
@@ -156,6 +158,11 @@ class Ledger:
             (RUNS if isinstance(each, RunRecord) else STEPS, each.id, each.to_json())
             for each in records
         ]
+        ended = [
+            each.id
+            for each in records
+            if isinstance(each, RunRecord) and not each.parent and each.state in RUN_ENDS
+        ]
         at = self.clock.now()
         told = [(run.root, {**event, "at": at}, self._draft(run, event)) for run, event in events]
 
@@ -165,6 +172,8 @@ class Ledger:
                 raise LeaseLost(lease.root)
             for collection, doc_id, value in kept:
                 change.put(collection, doc_id, value)
+            for run_id in ended:
+                change.remove(ACTIVE, run_id)
             for root, event, draft in told:
                 tell(change, root, event, draft)
 

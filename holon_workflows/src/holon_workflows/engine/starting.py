@@ -11,7 +11,7 @@ from holon_core.wire.canonical import digest
 from holon_core.wire.schema_check import check_schema
 from holon_core.wire.schema_engine import compiled
 from holon_core.wire.values import normalise
-from holon_workflows.engine.ledger import RUNS, run_event, tell
+from holon_workflows.engine.ledger import ACTIVE, RUNS, run_event, tell
 from holon_workflows.engine.state import RunRecord, caller_json
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Starting:
             if before is not None:
                 return _same(RunRecord.of(before), run)
             change.put(RUNS, run_id, run.to_json())
+            change.put(ACTIVE, run_id, {})
             tell(change, run_id, event, draft)
             return run
 

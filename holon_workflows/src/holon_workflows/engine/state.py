@@ -17,7 +17,8 @@ class StepRecord:
     """One step of a run, as the process that drives the run knows it.
 
     ``holds`` counts approvals that expired, each of which needs a new idempotency key.
-    ``repairs`` counts proposals of an AI step that were tried.
+    ``repairs`` counts proposals of an AI step that were tried; ``repair_call`` is the call that
+    the last of them proposed.
     """
 
     run: str
@@ -28,6 +29,7 @@ class StepRecord:
     repairs: int = 0
     output: Any = None
     failure: dict[str, Any] | None = None
+    repair_call: dict[str, Any] | None = None
     wait: dict[str, Any] | None = None
     due_at: float | None = None
     chosen: list[str] | None = None

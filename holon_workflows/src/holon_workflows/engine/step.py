@@ -199,6 +199,21 @@ class Step:
             return self._indeterminate(None)
         return self._ask(known, arguments, definition)
 
+    def call_again(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+        """Make the call that a repair proposed: a call of its own, with a key of its own."""
+        self._record.repair_call = {"tool": tool, "arguments": dict(arguments)}
+        self._record.wait = None
+        self._driver.keep(self._record)
+        # Before it runs, so that a process that comes after knows which call it was.
+        self._driver.flush()
+        self.recovering = False
+        return self.call(tool, arguments, definition=self.run.pins.get(tool))
+
+    @property
+    def repair_call(self) -> Mapping[str, Any] | None:
+        """The call that a repair proposed, and which the step waits for."""
+        return self._record.repair_call
+
     def _ask(
         self, tool: RuntimeToolDescriptor, arguments: Mapping[str, Any], definition: str | None
     ) -> Outcome:

@@ -27,6 +27,10 @@ CONFIG = {
 
 
 def _run(step: Step) -> Outcome:
+    again = step.repair_call
+    if again is not None:
+        pin = step.run.pins.get(again["tool"])
+        return step.call(again["tool"], again["arguments"], definition=pin)
     config = step.node.config
     pin = config.get("definition") or step.run.pins.get(config["tool"])
     return step.call(config["tool"], step.inputs, definition=pin)

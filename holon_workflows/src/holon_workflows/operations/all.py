@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holon_workflows.operations import definition_rows, run_rows, step_rows
+from holon_workflows.operations import (
+    bridge_rows,
+    definition_rows,
+    run_rows,
+    schedule_rows,
+    step_rows,
+)
 
 if TYPE_CHECKING:
     from holon_core.records.operation import Operation
@@ -13,4 +19,5 @@ if TYPE_CHECKING:
 
 def rows(flows: Workflows) -> list[Operation]:
     """Return the rows of the table."""
-    return [*definition_rows.rows(flows), *run_rows.rows(flows), *step_rows.rows(flows)]
+    groups = (definition_rows, run_rows, schedule_rows, step_rows, bridge_rows)
+    return [row for group in groups for row in group.rows(flows)]

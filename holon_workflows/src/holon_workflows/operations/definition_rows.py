@@ -1,4 +1,4 @@
-"""`workflow-definition/create|read|list|validate`."""
+"""`workflow-definition/*`: kept, read, listed, checked, made of plans and of Elegy's graphs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import JsonRefused, Rejected
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
-from holon_core.operations.schemas import AFTER_ID, LIMIT, params, text
+from holon_core.operations.schemas import AFTER_ID, LIMIT, flag, params, text
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.words import Authority, Effect
 from holon_workflows.definition.checking import wrong
+from holon_workflows.drawing import mermaid, svg
 from holon_workflows.operations.common import (
     DEFINITION,
+    MAYBE_TEXT,
     OBJECT,
     TEXT,
     VERSION,
@@ -42,6 +44,7 @@ _SUMMARY = {
     "created_at_unix_seconds": {"type": "integer"},
 }
 _FINDINGS = listed(schema_of(Finding))
+_MADE = answer(document=OBJECT, kept={"type": "boolean"}, findings=_FINDINGS)
 
 
 def create(flows: Workflows, door: Door, given: Params) -> Any:
@@ -53,7 +56,50 @@ def create(flows: Workflows, door: Door, given: Params) -> Any:
 def read(flows: Workflows, door: Door, given: Params) -> Any:
     """Answer one version, with its graph drawn."""
     kept = flows.definitions.read(given["id"], given.get("version"))
-    return {**_summary(kept), "document": dict(kept.document)}
+    bound = flows.definitions.version(kept.id, kept.version)
+    drawn = {"mermaid": mermaid(bound.graph), "svg": None}
+    if given.get("svg"):
+        drawn["svg"] = svg(bound.graph)
+    return {**_summary(kept), "document": dict(kept.document), **drawn}
+
+
+def from_plan(flows: Workflows, door: Door, given: Params) -> Any:
+    """Make a definition of an accepted plan, and keep it where it is sound."""
+    made, findings = flows.from_plan(
+        given["output"],
+        given["id"],
+        session=door.session,
+        version=given.get("version") or "1",
+        ai=given.get("ai"),
+    )
+    kept = not has_errors(findings) and not given.get("only_show", False)
+    if kept:
+        flows.create(made, by=door.caller.principal)
+    return {"document": made, "kept": kept, "findings": to_json(list(findings))}
+
+
+def import_elegy(flows: Workflows, door: Door, given: Params) -> Any:
+    """Read Elegy's canonical workflow graph, and keep the definition where it is sound."""
+    from holon_workflows.elegy_graph import import_graph
+
+    made, findings = import_graph(
+        document_of(given), definition=given["id"], version=given.get("version") or "1"
+    )
+    if made:
+        findings = [*findings, *flows.validate(made)]
+    kept = not has_errors(findings) and not given.get("only_show", False)
+    if kept:
+        flows.create(made, by=door.caller.principal)
+    return {"document": made, "kept": kept, "findings": to_json(list(findings))}
+
+
+def export_elegy(flows: Workflows, door: Door, given: Params) -> Any:
+    """Write a definition as Elegy's canonical workflow graph."""
+    from holon_workflows.elegy_graph import export_graph
+
+    kept = flows.definitions.read(given["id"], given.get("version"))
+    made, findings = export_graph(kept.document)
+    return {"document": made, "findings": to_json(findings)}
 
 
 def list_definitions(flows: Workflows, door: Door, given: Params) -> Any:
@@ -101,6 +147,10 @@ def _summary(kept: Kept) -> dict[str, Any]:
 
 def rows(flows: Workflows) -> list[Operation]:
     """Return the rows about definitions."""
+    findings: Any = {
+        "listing": "findings",
+        "columns": ("severity", "code", "path", "message"),
+    }
     return [
         row(
             flows,
@@ -122,10 +172,15 @@ def rows(flows: Workflows) -> list[Operation]:
             flows,
             "workflow-definition/read",
             read,
-            params(("id",), id=DEFINITION, version=VERSION),
-            answer(**_SUMMARY, document=OBJECT),
+            params(
+                ("id",),
+                id=DEFINITION,
+                version=VERSION,
+                svg=flag("Draw it as SVG, too, where graphviz is on this machine."),
+            ),
+            answer(**_SUMMARY, document=OBJECT, mermaid=TEXT, svg=MAYBE_TEXT),
             positional=("id",),
-            doc="Read a version of a workflow definition.",
+            doc="Read a version of a workflow definition, with its graph drawn (Mermaid, SVG).",
         ),
         row(
             flows,
@@ -136,6 +191,52 @@ def rows(flows: Workflows) -> list[Operation]:
             listing="definitions",
             columns=("id", "version", "title", "nodes", "created_by"),
             doc="List workflow definitions, the newest version of each.",
+        ),
+        row(
+            flows,
+            "workflow-definition/from-plan",
+            from_plan,
+            params(
+                ("output", "id"),
+                output=text("Id of an accepted planner output of this caller."),
+                id=DEFINITION,
+                version=VERSION,
+                ai={"type": "object", "description": "Config of AI steps that instruct."},
+                only_show=flag("Keep nothing."),
+            ),
+            _MADE,
+            authority=Authority.OPERATOR,
+            effects=WRITES,
+            positional=("output", "id"),
+            **findings,
+            doc=(
+                "Make a workflow definition of a plan that passed its gate; what of it has no "
+                "place there is told, and with an error among that nothing is kept."
+            ),
+        ),
+        row(
+            flows,
+            "workflow-definition/import-elegy",
+            import_elegy,
+            params(
+                ("id",), id=DEFINITION, version=VERSION, only_show=flag("Keep nothing."), **GIVEN
+            ),
+            _MADE,
+            authority=Authority.OPERATOR,
+            effects=WRITES | {Effect.MACHINE_READ},
+            positional=("path", "id"),
+            **findings,
+            doc="Make a workflow definition of Elegy's canonical workflow graph.",
+        ),
+        row(
+            flows,
+            "workflow-definition/export-elegy",
+            export_elegy,
+            params(("id",), id=DEFINITION, version=VERSION),
+            answer(document=OBJECT, findings=_FINDINGS),
+            positional=("id",),
+            **findings,
+            doc="Write a workflow definition as Elegy's canonical workflow graph.",
         ),
         row(
             flows,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holon_core.operations.answers import answer, page
+from holon_core.operations.answers import answer, listed, page
 from holon_core.operations.schemas import AFTER_ID, LIMIT, REASON, params, text
 from holon_workflows.operations.common import (
+    ANY,
     DEFINITION,
     MAYBE_NUMBER,
     MAYBE_TEXT,
     NUMBER,
+    OBJECT,
     RUN,
     RUN_VIEW,
     TEXT,
@@ -39,6 +41,14 @@ _SUMMARY = {
     "ended_at": MAYBE_NUMBER,
     "due_at": MAYBE_NUMBER,
 }
+_REHEARSED = answer(
+    id=TEXT,
+    kind=TEXT,
+    inputs=OBJECT,
+    unknown=listed(TEXT),
+    preview=ANY,
+    blocking_reasons=listed(OBJECT),
+)
 _STEPS = ("id", "kind", "state", "attempt", "note")
 
 
@@ -52,6 +62,18 @@ def start(flows: Workflows, door: Door, given: Params) -> Any:
         run_id=given.get("run"),
     )
     return run.to_json()
+
+
+def dry_run(flows: Workflows, door: Door, given: Params) -> Any:
+    """Show what each step would do."""
+    shown = flows.dry_run(
+        given["definition"],
+        given.get("inputs"),
+        session=door.caller,
+        version=given.get("version"),
+        assume=given.get("assume"),
+    )
+    return {"steps": list(shown)}
 
 
 def ready_run(flows: Workflows, door: Door, given: Params) -> Any:
@@ -120,6 +142,26 @@ def rows(flows: Workflows) -> list[Operation]:
                 "tools; nothing of it runs before `workflow-run/ready-run`."
             ),
             **shown,
+        ),
+        row(
+            flows,
+            "workflow-run/dry-run",
+            dry_run,
+            params(
+                ("definition",),
+                definition=DEFINITION,
+                inputs=_INPUTS,
+                version=VERSION,
+                assume={
+                    "type": "object",
+                    "description": "Outputs of steps, by node, that later ones are shown with.",
+                },
+            ),
+            answer(steps=listed(_REHEARSED)),
+            positional=("definition",),
+            listing="steps",
+            columns=("id", "kind", "unknown", "blocking_reasons"),
+            doc="Show what each step of a run would do, and what would block it; nothing starts.",
         ),
         row(
             flows,
