@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from holon_core.errors import Refused, Rejected
+from holon_core.errors import Misuse, Refused, Rejected
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.skill import (
@@ -64,6 +64,7 @@ class Packages:
         self._plans: OrderedDict[str, Mapping[str, Mapping[str, Any]]] = OrderedDict()
         self._lock = threading.Lock()
         self._readers: tuple[PackageReader, ...] | None = None
+        self._installed: Managed | None = None
 
     # What is read and kept.
 
@@ -273,7 +274,12 @@ class Packages:
         return self._host.documents(COLLECTION, StoredPackage)
 
     def _managed(self) -> Managed:
-        return Managed(self._host.folder / "packages")
+        if self._installed is None:
+            try:
+                self._installed = Managed(self._host.folder / "packages")
+            except Misuse as error:
+                raise Refused(failure("host_unsupported", str(error))) from None
+        return self._installed
 
     def _limits(self) -> PackageLimits:
         try:

@@ -13,6 +13,7 @@ from holon_core.records.failure import failure
 from holon_core.records.skill import (
     CapabilityBindingRecord,
     PostureApproval,
+    SkillDefinitionRecord,
     SkillEntry,
     SkillLifecycle,
 )
@@ -97,6 +98,12 @@ def revoke(
         return tuple(gone)
 
     return store.transact(work, full=True)
+
+
+def note_loaded(store: Store, skill: SkillDefinitionRecord, *, by: str, record: Record) -> None:
+    """Record that somebody loads the instructions of a skill, and in which state it is."""
+    said = {"skill_id": skill.id, "digest": skill.digest, "by": by}
+    store.transact(lambda tables: record(tables, "skill_loaded", _quoted(said)))
 
 
 def of_bindings(store: Store, bindings: Sequence[CapabilityBindingRecord]) -> list[PostureApproval]:

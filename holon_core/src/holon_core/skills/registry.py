@@ -204,8 +204,12 @@ class Skills(Facet):
         card = self._gates.card(required_text(tool_id, "a tool id", MAX_TOOL_ID))
         return None if card is None else card.binding
 
-    def load(self, skill_id: str) -> SkillEntry:
+    def load(self, skill_id: str, *, by: str | None = None) -> SkillEntry:
         """Return a skill whose instructions an agent may load.
+
+        Args:
+            skill_id: Its id, or that of one of its tools.
+            by: Who loads it into a context, for the record; where left out, nothing is recorded.
 
         Raises:
             Refused: ``unknown_skill``; ``lifecycle_blocked``: it is archived or a draft;
@@ -218,6 +222,8 @@ class Skills(Facet):
         if not entry.skill.instructions:
             text = "the skill holds nothing to load into a context"
             raise Refused(failure("artifact_not_ready", text))
+        if by is not None:
+            approving.note_loaded(self._store, entry.skill, by=by, record=self._record)
         return entry
 
     @operation("skill/approve-execution", target="skill")
