@@ -90,6 +90,12 @@ def _serve() -> click.Command:
     return serve_command()
 
 
+def _mcp_probe() -> click.Command:
+    from holon_cli.mcp_probing import probe_command
+
+    return probe_command()
+
+
 def _mcp_serve() -> click.Command:
     from holon_cli.mcp_serving import serve_command
 
@@ -103,6 +109,7 @@ COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] 
     ("demo",): ("See the guarded door at work on the folder you stand in", _demo),
     ("lane", "new"): ("Write a complete small lane into a new folder", _lane_new),
     ("lane", "check"): ("Run the conformance suite on an installed lane", _lane_check),
+    ("mcp", "probe"): ("Ask an MCP server what it offers, calling nothing", _mcp_probe),
     ("mcp", "serve"): ("Serve the governed catalogue to MCP clients", _mcp_serve),
     ("doctor",): ("Say what is installed, what is missing, and how to get it", _doctor),
     ("skill", "import-elegy"): ("Import Elegy definitions from files and folders", _import_elegy),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -11,16 +12,15 @@ from holon_cli.common import Setup, common_options
 from holon_cli.helping import HelpfulCommand
 from holon_cli.host import APP, caller_of, load_tools, os_user
 
-if TYPE_CHECKING:
-    from holon_core.records.caller import CallerContext
-    from holon_core.runtime import Runtime
-
 DOC = """Serve the tools of this caller to MCP clients, on standard input and output.
 
 The caller is fixed: --actor, --workspace, --role and --profile say who every client calls as,
 and no message changes it. Only what callers may do is offered. A call that needs an approval
 answers that it is held; with --approver, the client's user is asked where the client can ask.
 """
+LOOPBACK = "127.0.0.1"
+TOKEN = "HOLON_MCP_TOKEN"
+MIN_TOKEN = 16
 MISSING = "serving MCP needs more: pip install 'holon-mcp[serve]'"
 
 
@@ -39,6 +39,17 @@ def serve_command() -> click.Command:
             show_default=True,
             help="List at most so many; search_tools finds the others.",
         ),
+        click.Option(
+            ["--http"],
+            type=click.IntRange(1, 65_535),
+            metavar="PORT",
+            help="Serve streamable HTTP on this port of 127.0.0.1 instead.",
+        ),
+        click.Option(
+            ["--token-file"],
+            metavar="FILE",
+            help="Where the token of HTTP clients stands; else HOLON_MCP_TOKEN.",
+        ),
         *common_options(),
     ]
     return HelpfulCommand(
@@ -51,22 +62,39 @@ def serve_command() -> click.Command:
 
 
 @click.pass_context
-def _serve(context: click.Context, /, approver: str | None, max_tools: int, **_: object) -> int:
+def _serve(
+    context: click.Context,
+    /,
+    *,
+    approver: str | None,
+    max_tools: int,
+    http: int | None,
+    token_file: str | None,
+    **_: object,
+) -> int:
     from holon_core.runtime import Runtime
 
     setup = Setup.of(context)
     if approver is not None and not approver.strip():
         raise click.UsageError("--approver is empty: leave it out, or say one")
     try:
-        import mcp.server.stdio  # noqa: F401
+        from holon_mcp.serving.server import ServeOptions
+        from holon_mcp.serving.stdio import serve_stdio
     except ImportError:
         raise click.UsageError(MISSING) from None
+    token = "" if http is None else _token(token_file)
     tools = [] if setup.tools is None else load_tools(setup.tools)
     # Nobody is at a prompt, so nobody may approve what they asked for themselves.
     runtime = Runtime.open(setup.root or None, app=setup.app or APP, tools=tools)
     try:
         caller = caller_of(runtime, setup, setup.actor or os_user())
-        _run(runtime, caller, approver=approver, max_tools=max_tools)
+        options = ServeOptions(approver=approver, max_tools=max_tools)
+        if http is None:
+            serve_stdio(runtime, caller, options)
+        else:
+            from holon_mcp.serving.http import serve_http
+
+            serve_http(runtime, caller, options, host=LOOPBACK, port=http, token=token)
     finally:
         left = runtime.close()
     if left:
@@ -74,9 +102,15 @@ def _serve(context: click.Context, /, approver: str | None, max_tools: int, **_:
     return 0
 
 
-def _run(runtime: Runtime, caller: CallerContext, *, approver: str | None, max_tools: int) -> None:
-    from holon_mcp.serving.server import ServeOptions
-    from holon_mcp.serving.stdio import serve_stdio
-
-    options = ServeOptions(approver=approver, max_tools=max_tools)
-    serve_stdio(runtime, caller, options)
+def _token(token_file: str | None) -> str:
+    if token_file is None:
+        token = os.environ.get(TOKEN, "")
+    else:
+        try:
+            token = Path(token_file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.UsageError(f"{token_file}: {error}") from None
+    if len(token) < MIN_TOKEN:
+        text = f"a token of {MIN_TOKEN} characters or more is needed: --token-file, or {TOKEN}"
+        raise click.UsageError(text)
+    return token

@@ -11,6 +11,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
 from holon_core.errors import Misuse, Refused
+from holon_core.records.failure import failure
 from holon_mcp.serving.clients import Clients, label_of
 from holon_mcp.serving.envelope import COMPLETE, LISTED
 from holon_mcp.serving.held import (
@@ -186,6 +187,8 @@ class Serving:
             return refusal(error)
         if word == "held":
             return held_result(held)
+        if word == "denied":
+            return refusal(Refused(failure("approval_denied", f"{approver} said no")))
         return await self._released(session, held)
 
     def _note(self, context: Any) -> None:
