@@ -111,8 +111,14 @@ def _confining(home: str) -> tuple[str, ...]:
         if program is None:
             continue
         prefix = (program, *(home if word == "{}" else word for word in words), "--")
-        limits = {"timeout_s": 5.0, "max_stdout_bytes": 1024, "max_stderr_bytes": 1024}
-        tried = run(ProcessSpec(argv=(*prefix, nothing), cwd=Path(home), **limits))
+        spec = ProcessSpec(
+            argv=(*prefix, nothing),
+            cwd=Path(home),
+            timeout_s=5.0,
+            max_stdout_bytes=1024,
+            max_stderr_bytes=1024,
+        )
+        tried = run(spec)
         if tried.exit_code == 0:
             return prefix
     return ()
