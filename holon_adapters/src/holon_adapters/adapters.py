@@ -326,7 +326,7 @@ def mapped_of(document: Any) -> tuple[Mapped, str, str]:
 
     data = read_text(document) if isinstance(document, (str, bytes)) else document
     handwritten = isinstance(data, dict) and data.get("adapter") == VERSION
-    mapped = map_document(as_openapi(data) if handwritten else data, trusted=handwritten)
+    mapped = map_document(as_openapi(data) if handwritten else data)
     return mapped, "handwritten" if handwritten else "openapi", _sha256(document)
 
 

@@ -33,23 +33,20 @@ class Touched:
     hints: tuple[str, ...] = ()
 
 
-def effects_of(method: str, operation: Mapping[str, Any], *, trusted: bool) -> Touched:
+def effects_of(method: str, operation: Mapping[str, Any]) -> Touched:
     """Say what an operation touches.
 
     Args:
         method: In capitals. GET, HEAD and OPTIONS read, DELETE destroys, all others write.
-        operation: May say ``x-holon-effects``.
-        trusted: An operator wrote it by hand: its effects count as they are. Hints of other
-            documents only add.
+        operation: May say ``x-holon-effects``, which only adds: no document, by whomever, makes
+            an operation milder than its method.
     """
     by_method = READS if method in ("GET", "HEAD", "OPTIONS") else WRITES
     by_method = DELETES if method == "DELETE" else by_method
     said = frozenset(map(Effect, _known(operation)))
     hints: list[str] = []
-    if trusted and said:
-        if strictness(said) < strictness(by_method):
-            hints.append(f"{method} declared as {'+'.join(sorted(said))}")
-        return Touched(effects=said, hints=tuple(hints))
+    if said and strictness(said) < strictness(by_method):
+        hints.append(f"{method} declared as {'+'.join(sorted(said))}")
     effects = by_method | said
     word = _first_word(text(operation.get("operationId")))
     if _DESTROYING.fullmatch(word) and Effect.DESTRUCTIVE not in effects:

@@ -17,6 +17,7 @@ from holon_adapters.openapi.responses import read_responses
 from holon_adapters.openapi.schemas import Schemas
 from holon_adapters.openapi.security import read_schemes, read_security
 from holon_adapters.records import MappedOperation, OperationPlan, SchemePlan
+from holon_adapters.request.climbing import climbs
 from holon_core.records.finding import Finding
 from holon_core.records.words import Severity
 from holon_core.wire.schema_check import check_schema
@@ -47,19 +48,18 @@ class Mapped:
     refused: Mapping[str, str] = field(factory=dict)
 
 
-def map_document(data: Any, *, trusted: bool = False) -> Mapped:
+def map_document(data: Any) -> Mapped:
     """Map the operations of an OpenAPI document.
 
     Args:
         data: JSON of OpenAPI 3.0 or 3.1.
-        trusted: An operator wrote it by hand, so that its effects count as they are.
 
     Raises:
         Rejected: It is no such document.
     """
     document = Document(data)
     schemes, findings = read_schemes(document)
-    mapper = _Mapper(document, trusted=trusted)
+    mapper = _Mapper(document)
     operations: dict[str, MappedOperation] = {}
     refused: dict[str, str] = {}
     for path, method, item, operation in _operations(document, findings):
@@ -114,9 +114,8 @@ def _operations(
 class _Mapper:
     """Maps one operation after the other; shared schemas are converted once."""
 
-    def __init__(self, document: Document, *, trusted: bool) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
-        self._trusted = trusted
         self._inputs = Schemas(document, hidden="readOnly")
         self._outputs = Schemas(document, hidden="writeOnly")
 
@@ -145,7 +144,7 @@ class _Mapper:
             self._document, self._outputs, operation.get("responses"), method=method
         )
         output_schema = _checked("output", answers.schema, notes)
-        touched = effects_of(method, operation, trusted=self._trusted)
+        touched = effects_of(method, operation)
         name = text(operation.get("operationId")) or f"{method.lower()}-{path.strip('/')}"
         plan = OperationPlan(
             id=operation_id(name),
@@ -206,6 +205,8 @@ def _checked(role: Any, schema: dict[str, Any], notes: list[str]) -> dict[str, A
 
 
 def _check_path(path: str, given: set[str]) -> None:
+    if climbs(path.partition("?")[0]):
+        raise Unresolved("operation_unsupported", "the path leads up, out of the bound base")
     named = set(_VARIABLE.findall(path))
     if named - given:
         text = f"the path names {sorted(named - given)[0]!r:.80}, which is no parameter"

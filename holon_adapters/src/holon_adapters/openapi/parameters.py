@@ -28,12 +28,17 @@ STYLES_OF = {
 }
 # The specification has these come from elsewhere; a parameter of such a name says nothing.
 IGNORED_HEADERS = frozenset({"accept", "authorization", "content-type"})
-# Headers of the connection, and those by which proxies and servers tell who asks.
+# Headers of the connection, and those by which proxies and servers tell who asks, or take another
+# method, path or host than the request line's.
 REFUSED_HEADERS = frozenset(
     {"connection", "content-encoding", "content-length", "cookie", "cookie2", "expect", "host",
-     "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent"}
+     "forwarded", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+     "via", "x-client-ip", "x-cluster-client-ip", "x-host", "x-real-ip", "true-client-ip",
+     "x-http-method", "x-http-path-override", "x-method", "x-request-uri"}
 )  # fmt: skip
-REFUSED_PREFIXES = ("proxy-", "sec-", "x-forwarded-")
+REFUSED_PREFIXES = ("proxy-", "sec-", "x-forwarded", "x-original-", "x-rewrite-")
+# Wherever it stands in a name, and however it is joined.
+_OVERRIDES = re.compile(r"(method|path|url|uri|host)[-_]?override")
 
 
 @frozen(kw_only=True)
@@ -108,7 +113,10 @@ def _problem(place: str, name: str) -> str:
     low = name.lower()
     if place in ("header", "cookie") and not _TOKEN.fullmatch(name):
         return f"the {place} {name!r:.80} has no name that can be sent"
-    if place == "header" and (low in REFUSED_HEADERS or low.startswith(REFUSED_PREFIXES)):
+    # Servers that hand headers on as variables do not tell "_" from "-".
+    shown = low.replace("_", "-")
+    refused = shown in REFUSED_HEADERS or shown.startswith(REFUSED_PREFIXES)
+    if place == "header" and (refused or _OVERRIDES.search(shown)):
         return f"the header {name} is not for arguments to set"
     return ""
 

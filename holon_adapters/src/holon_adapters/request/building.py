@@ -12,6 +12,7 @@ from attrs import field, frozen
 from holon_adapters.records import BODY, Binding, OperationPlan, ParameterPlan, SchemePlan
 from holon_adapters.request import styles
 from holon_adapters.request.bodies import body_of
+from holon_adapters.request.climbing import climbs
 from holon_adapters.request.styles import Unwritable
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
@@ -134,9 +135,8 @@ def _path(template: str, plan: OperationPlan, arguments: Mapping[str, Any]) -> s
         return text
 
     made = _VARIABLE.sub(written, template)
-    for segment in made.split("/"):
-        if segment in (".", ".."):
-            raise BadArgument("", "the path would hold a segment of dots alone")
+    if climbs(made):
+        raise BadArgument("", "the path would hold a segment of dots alone")
     return quote(made, safe="/%" + styles.RESERVED.replace("?", "").replace("[]", ""))
 
 
