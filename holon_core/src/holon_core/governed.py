@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 from functools import wraps
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from holon_core.records.caller import CallerContext
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,16 +27,26 @@ class Through(Protocol):
     """The way that every operation goes: policy, approval, evidence, and then the work."""
 
     def __call__(
-        self, method: str, params: Mapping[str, Any], work: Callable[[], T], /, *, by: str | None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        work: Callable[[], T],
+        /,
+        *,
+        by: str | CallerContext | None,
     ) -> T:
-        """Do an operation for the host, in the name of ``by`` where it says one."""
+        """Do an operation for the host, in the name of ``by`` or for that caller."""
         ...
 
 
 class Facet:
-    """What an operation's method stands on; ``through`` is set when a runtime opens."""
+    """What an operation's method stands on; ``through`` is set when a runtime opens.
+
+    ``asker`` is whoever asks all operations of a facet that is one caller's own.
+    """
 
     through: Through | None = None
+    asker: CallerContext | None = None
 
 
 @contextmanager
@@ -55,7 +68,7 @@ def operation(
         method: The operation's ``noun/verb``.
         given: Makes the operation's parameters of the arguments, where names are not enough.
         renamed: Names of the operation's parameters by those of the method, where they differ.
-            ``by`` is no parameter but who asks.
+            ``by``, ``caller`` and ``session`` are no parameters but who asks.
     """
 
     def mark(fn: Callable[P, T]) -> Callable[P, T]:
@@ -69,7 +82,7 @@ def operation(
                     return fn(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
             named = dict(list(bound.arguments.items())[1:])
-            by = named.pop("by", None)
+            by = _asker(named) or facet.asker
             named = {
                 renamed.get(name, name): _plain(value)
                 for name, value in named.items()
@@ -86,6 +99,13 @@ def operation(
         return entered
 
     return mark
+
+
+def _asker(named: dict[str, Any]) -> Any:
+    """Take who asks out of the arguments: a name, a caller, or the caller of a session."""
+    said = named.pop("by", None), named.pop("caller", None), named.pop("session", None)
+    session = said[2]
+    return said[0] or said[1] or (None if session is None else session.caller)
 
 
 def _plain(value: Any) -> Any:

@@ -87,6 +87,7 @@ class Parts:
         self._app = app
         self._pid = os.getpid()
         behind.make_workbench = self._workbench
+        guard.operating = self._through
         self._governed(plugins)
         self._governed(skills)
         self._governed(guard.workspaces)
@@ -135,7 +136,7 @@ class Parts:
 
         return Governing(self.guard, self._app)
 
-    def _through(self, *args: Any, by: str | None) -> Any:
+    def _through(self, *args: Any, by: Any) -> Any:
         return self.governing.through(*args, by=by)
 
     def register(self, fn: Callable[..., Any], options: Mapping[str, Any]) -> RuntimeToolDescriptor:

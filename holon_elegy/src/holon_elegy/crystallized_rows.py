@@ -29,7 +29,7 @@ def export_tool(door: Door, given: Params) -> Any:
 def import_tool(door: Door, given: Params) -> Any:
     """Take a portable definition in, as a proposal."""
     proposal, digest = proposal_of(given["definition"], given.get("secret_refs", {}))
-    made = door.runtime.tools.frozen.create(
+    made = door.runtime.tools.frozen.propose(
         proposal, caller=door.caller, origin=("crystallized", digest)
     )
     return to_json(made)

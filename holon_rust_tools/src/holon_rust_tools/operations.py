@@ -75,7 +75,7 @@ class Handlers:
         )
         from holon_core.wire.canonical import digest
 
-        record = frozen.create(
+        record = frozen.propose(
             made,
             caller=evolve(door.caller, workspace=workspace),
             calls=given.get("calls", ()),

@@ -91,7 +91,7 @@ def _judged(proposal: Proposal) -> list[Finding]:
 def create(door: Door, given: Params) -> Any:
     """Propose a script as a frozen tool."""
     return to_json(
-        door.runtime.tools.frozen.create(
+        door.runtime.tools.frozen.propose(
             proposal_of(given["script"]),
             caller=door.caller,
             calls=given.get("calls", ()),

@@ -13,6 +13,7 @@ from holon_core.errors import Refused
 from holon_core.operations.governing import default_verdict, is_governed
 from holon_core.operations.table import ROWS
 from holon_core.operations.trail import CALLS, DECISIONS
+from holon_core.records.agent import AgentProfile
 from holon_core.records.operation import Operation
 from holon_core.records.words import READ_ONLY, Authority, Decision, Effect
 
@@ -291,6 +292,15 @@ FACETS = [
             "host.app/x", {}, principal="ann", uses=1, ttl_s=9, by="bo", reason="r"
         ),
     ),
+    (
+        "agent-profile/create",
+        lambda rt, _: rt.agents.profiles.create(AgentProfile(id="x"), by="bo", reason="r"),
+    ),
+    (
+        "agent-profile/update",
+        lambda rt, _: rt.agents.profiles.update(AgentProfile(id="x"), by="bo", reason="r"),
+    ),
+    ("agent-profile/archive", lambda rt, _: rt.agents.profiles.archive("x", by="bo", reason="r")),
 ]
 
 
@@ -312,7 +322,7 @@ def test_a_host_in_python_goes_the_same_way(opened, tmp_path, method, do):
 
 def test_every_operation_of_the_core_that_hosts_have_as_a_method_is_tried_above():
     """A new one is in the list, too, but for those whose methods take who asks: a session's."""
-    of_callers = {"structured-output", "frozen-tool-proposal"}
+    of_callers = {"agent-session", "structured-output", "frozen-tool-proposal"}
     governed = {r.method for r in ROWS if is_governed(r) and r.noun not in of_callers}
     assert {method for method, _ in FACETS} == governed
 

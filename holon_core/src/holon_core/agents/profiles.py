@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.errors import Refused, Rejected
+from holon_core.governed import Facet, operation
 from holon_core.names import MAX_NAME, required_name
 from holon_core.nearest import nearest
 from holon_core.records.agent import AgentProfile, PlanStep, ProfileState
@@ -30,13 +31,23 @@ MAX_PATTERNS = 200
 MAX_STEPS = 200
 
 
-class Profiles:
+def _said(profile: object, reason: str) -> dict[str, Any]:
+    """Return what storing a profile takes; what is no profile is refused by what stores it."""
+    from holon_core.wire.converter import unstructure
+
+    shown = unstructure(profile) if type(profile) is AgentProfile else {}
+    return {"profile": shown, "reason": reason}
+
+
+class Profiles(Facet):
     """Profiles by id (`rt.agents.profiles`). Each change is a revision in the store."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._read: dict[bytes, AgentProfile] = {}
+        self.through = guard.through
 
+    @operation("agent-profile/create", given=_said)
     def create(self, profile: AgentProfile, *, by: str, reason: str) -> AgentProfile:
         """Store a new profile.
 
@@ -51,6 +62,7 @@ class Profiles:
         """
         return self._put(profile, by=by, reason=reason, expected=0, verb="created")
 
+    @operation("agent-profile/update", given=_said)
     def update(self, profile: AgentProfile, *, by: str, reason: str) -> AgentProfile:
         """Replace a profile; it counts from the next call of any session on.
 
@@ -62,6 +74,7 @@ class Profiles:
             profile, by=by, reason=reason, expected=profile.revision or -1, verb="updated"
         )
 
+    @operation("agent-profile/archive", profile_id="id")
     def archive(self, profile_id: str, *, by: str, reason: str) -> AgentProfile:
         """Archive a profile: whoever works under it is ``not_allowed`` from then on.
 

@@ -9,6 +9,7 @@ from attrs import evolve
 from holon_core.agents.profiles import Profiles, refuses
 from holon_core.agents.recording import record
 from holon_core.errors import Refused
+from holon_core.governed import Facet, operation
 from holon_core.guard.outputs import accept, chain_of
 from holon_core.names import MAX_NAME, required_text
 from holon_core.records.agent import AgentProfile, AgentSession, AgentSessionState
@@ -32,7 +33,17 @@ OWN_CLASS = "agent-profile."
 MAX_HELD = 1000
 
 
-class Sessions:
+def _finished(answer: object, **_: object) -> dict[str, Any]:
+    from holon_core.agents.output_side import said
+
+    return {"answer": said(answer)}
+
+
+def _closed(**_: object) -> dict[str, Any]:
+    return {}
+
+
+class Sessions(Facet):
     """Sessions of agents (`rt.agents.sessions`); also what the guard asks about profiles.
 
     A session belongs to a principal, a workspace, a profile and a run.
@@ -41,6 +52,7 @@ class Sessions:
     def __init__(self, guard: Guard, profiles: Profiles) -> None:
         self._guard = guard
         self._profiles = profiles
+        self.through = guard.through
 
     def open(self, caller: CallerContext) -> AgentSession:
         """Return the session of a caller, made where there is none.
@@ -76,6 +88,7 @@ class Sessions:
         )
         return tuple(each for each in held if session_id(each.caller) == session.id)
 
+    @operation("agent-session/finish", given=_finished)
     def finish(
         self, caller: CallerContext, answer: object, *, facts: OutputFacts | None = None
     ) -> OutputResult:
@@ -93,6 +106,7 @@ class Sessions:
             self._end(caller, AgentSessionState.FINISHED, output=result.output_id)
         return result
 
+    @operation("agent-session/close", given=_closed)
     def close(self, caller: CallerContext, *, forced: bool = False) -> AgentSession:
         """End a session without an answer, where its profile has no contract or an operator asks.
 

@@ -14,6 +14,7 @@ from holon_core.frozen.lifecycle import find
 from holon_core.frozen.moving import MOVE_TOOL, Mover
 from holon_core.frozen.proposing import Proposing
 from holon_core.frozen.proving import Proving
+from holon_core.governed import Facet, operation
 from holon_core.names import MAX_TOOL_ID, page, required_text
 from holon_core.records.base import Record
 from holon_core.records.failure import failure
@@ -51,13 +52,43 @@ class Promotion(Record):
     result: ToolResult | None = None
 
 
-class FrozenTools:
-    """Proposals and frozen tools of all workspaces; who may do what is for its caller to check."""
+def _proposed(
+    proposal: Any, *, calls: Sequence[str] = (), record_id: str | None = None, **more: Any
+) -> dict[str, Any]:
+    made = {"proposal": proposal, "calls": list(calls)}
+    if record_id is not None:
+        made["id"] = record_id
+    if more.get("expected") is not None:
+        made["revision"] = more["expected"]
+    return made
+
+
+def _changed(record_id: str, proposal: Any, **more: Any) -> dict[str, Any]:
+    return _proposed(proposal, record_id=record_id, **more)
+
+
+def _taken(
+    output_id: str,
+    *,
+    secret_refs: Mapping[str, str] | None = None,
+    calls: Sequence[str] = (),
+    **_: object,
+) -> dict[str, Any]:
+    return {"output_id": output_id, "secret_refs": dict(secret_refs or {}), "calls": list(calls)}
+
+
+class FrozenTools(Facet):
+    """Proposals and frozen tools of all workspaces; who may do what is for its caller to check.
+
+    What changes them is an operation, which policy is asked about for its ``caller``, the caller
+    of its ``session`` or ``by``.
+    """
 
     def __init__(
         self, guard: Guard, records: FrozenStore, kinds: Kinds, evidence: Evidence
     ) -> None:
         self._guard, self._records, self._kinds = guard, records, kinds
+        self.through = guard.through
         self.mover = Mover(guard, records, kinds)
         self._proposing = Proposing(guard, records, self.mover, evidence)
         self._proving = Proving(guard, records, kinds, self.mover)
@@ -67,6 +98,7 @@ class FrozenTools:
         """The kinds that lanes of this runtime bring."""
         return tuple(sorted(self._kinds))
 
+    @operation("frozen-tool-proposal/create", given=_proposed)
     def create(
         self,
         proposal: Any,
@@ -74,7 +106,6 @@ class FrozenTools:
         caller: CallerContext,
         calls: Sequence[str] = (),
         sees_all: bool = False,
-        origin: tuple[str, str] | None = None,
     ) -> FrozenToolRecord:
         """Propose a tool, or the next version of one, in the caller's workspace.
 
@@ -86,8 +117,6 @@ class FrozenTools:
                 and marked so; where it has no fixtures, they are seeded from the same payloads,
                 those with secrets left out.
             sees_all: The caller may name calls of others.
-            origin: Kind and digest of what else it comes from: an accepted structured output or
-                a crystallized definition.
 
         Raises:
             Rejected: With every finding.
@@ -95,9 +124,36 @@ class FrozenTools:
                 ``not_allowed``.
         """
         return self._proposing.create(
+            proposal, caller=caller, calls=calls, sees_all=sees_all, origin=None
+        )
+
+    def propose(
+        self,
+        proposal: Any,
+        *,
+        caller: CallerContext,
+        calls: Sequence[str] = (),
+        sees_all: bool = False,
+        origin: tuple[str, str] | None = None,
+    ) -> FrozenToolRecord:
+        """Propose a tool from an operation of a lane's own, which policy was asked about.
+
+        Args:
+            proposal: As for ``create``.
+            caller: Who proposes it.
+            calls: As for ``create``.
+            sees_all: The caller may name calls of others.
+            origin: Kind and digest of what else it comes from: a crystallized definition.
+
+        Raises:
+            Rejected: With every finding.
+            Refused: As for ``create``.
+        """
+        return self._proposing.create(
             proposal, caller=caller, calls=calls, sees_all=sees_all, origin=origin
         )
 
+    @operation("frozen-tool-proposal/create", given=_taken)
     def create_from_output(
         self,
         output_id: str,
@@ -130,6 +186,7 @@ class FrozenTools:
             evidence=evidence_of(result),
         )
 
+    @operation("frozen-tool-proposal/update", given=_changed)
     def update(
         self,
         record_id: str,
@@ -242,6 +299,7 @@ class FrozenTools:
         """
         return self._proving.trial(record_id, caller=caller, about=about, run=run, limits=limits)
 
+    @operation("frozen-tool-proposal/validate", record_id="id")
     def validate(self, record_id: str, *, caller: CallerContext) -> FrozenToolRecord:
         """Build what has to be built and run all fixtures; keep what came of it.
 
@@ -265,6 +323,7 @@ class FrozenTools:
         """
         return self._proving.try_fixtures(record_id, caller=caller)
 
+    @operation("frozen-tool-proposal/promote", record_id="id")
     def promote(self, record_id: str, *, session: Session, reason: str = "") -> Promotion:
         """Move a tool to its next state: Candidate, Frozen or Active.
 
@@ -283,6 +342,7 @@ class FrozenTools:
             return Promotion(proposal=self.mover.move(record_id, "promote", by=by, reason=reason))
         return self._approved_move(record, move.target, session, reason)
 
+    @operation("frozen-tool-proposal/unblock", record_id="id")
     def unblock(self, record_id: str, *, session: Session, reason: str) -> Promotion:
         """Validate a blocked tool anew, then ask for the approval of its way back to Validated.
 
@@ -292,7 +352,7 @@ class FrozenTools:
         record = self.read(record_id)
         move = find(record.state, "unblock")
         if not record.proven:
-            record = self.validate(record_id, caller=session.caller)
+            record = self._proving.validate(record_id, caller=session.caller)
         if not record.proven:
             raise Refused(failure("fixtures_failed", digest=record.digest))
         return self._approved_move(record, move.target, session, reason)
@@ -312,18 +372,22 @@ class FrozenTools:
         )
         return Promotion(proposal=self.read(record.id), result=result)
 
+    @operation("frozen-tool-proposal/block", record_id="id")
     def block(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
         """Stop a tool: from its next call on, on the whole store, held calls included."""
         return self.mover.move(record_id, "block", by=by, reason=reason)
 
+    @operation("frozen-tool-proposal/deprecate", record_id="id")
     def deprecate(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
         """Let an active tool run with a notice from now on."""
         return self.mover.move(record_id, "deprecate", by=by, reason=reason)
 
+    @operation("frozen-tool-proposal/archive", record_id="id")
     def archive(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
         """End a tool for good; an active one is deprecated or blocked first."""
         return self.mover.move(record_id, "archive", by=by, reason=reason)
 
+    @operation("frozen-tool-proposal/withdraw", record_id="id")
     def withdraw(self, record_id: str, *, by: str, reason: str) -> FrozenToolRecord:
         """Take a proposal back that is not frozen yet."""
         return self.mover.move(record_id, "withdraw", by=by, reason=reason)
@@ -332,6 +396,7 @@ class FrozenTools:
         """Return the places in which two tools' definitions differ, 100 at most."""
         return tuple(difference(self.read(before), self.read(after)))
 
+    @operation("frozen-tool-proposal/revalidate")
     def revalidate(
         self, *, caller: CallerContext, workspace: str | None = None
     ) -> tuple[FrozenToolRecord, ...]:
@@ -348,7 +413,7 @@ class FrozenTools:
         after = ""
         while True:
             batch = self.list(workspace=workspace, state=S.ACTIVE, after=after, limit=100)
-            found += tuple(self.validate(record.id, caller=caller) for record in batch)
+            found += tuple(self._proving.validate(each.id, caller=caller) for each in batch)
             if len(batch) < 100:
                 return found
             after = batch[-1].id

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holon_core.config.records import LimitCaps
 from holon_core.guard.running import Running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.clock import Clock
     from holon_core.config.records import Config, WorkspaceConfig
+    from holon_core.governed import Through
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.evidence import Recorder
     from holon_core.guard.policy import PolicyEngine
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     Gate = Callable[[GateCall], Iterable[StructuredFailure]]
 
 
+T = TypeVar("T")
 NO_CAPS = LimitCaps()
 
 
@@ -126,6 +128,8 @@ class Guard:
         self.revision = 0
         self.running = Running()
         self.lifecycle: Lifecycle | None = None
+        # The way of operations; set when a runtime opens.
+        self.operating: Through | None = None
         self._on_change = on_change
         # Set when a runtime opens; a caller without a profile never makes them.
         self.find_profiles: Callable[[], ProfileGate] | None = None
@@ -137,6 +141,19 @@ class Guard:
         from holon_core.guard.drive import request
 
         return request(self, attempt)
+
+    def through(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        work: Callable[[], T],
+        /,
+        *,
+        by: str | CallerContext | None,
+    ) -> T:
+        """Do an operation as all are done: policy, approval, evidence, and then the work."""
+        assert self.operating is not None, "set when a runtime opens"
+        return self.operating(method, params, work, by=by)
 
     @cached_property
     def outputs(self) -> OutputClasses:

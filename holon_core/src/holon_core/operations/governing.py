@@ -101,13 +101,21 @@ class Governing:
         return self._decide(asked, self._entry(asked.operation), self._effects_used(asked))
 
     def through(
-        self, method: str, params: Mapping[str, Any], work: Callable[[], T], *, by: str | None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        work: Callable[[], T],
+        *,
+        by: str | CallerContext | None,
     ) -> T:
         """Do an operation of the core for the host, which holds every authority."""
         from holon_core.operations.table import OPERATIONS
 
         operation, guard = OPERATIONS[method], self._guard
-        caller = CallerContext(principal=self._host() if by is None else by)
+        if isinstance(by, CallerContext):
+            caller = by
+        else:
+            caller = CallerContext(principal=self._host() if by is None else by)
         # As what it is given by: nobody does nothing.
         checked_caller(caller)
         with trail(guard, operation, caller) as made:

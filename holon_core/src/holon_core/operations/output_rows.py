@@ -56,6 +56,11 @@ def validate(door: Door, given: Params) -> Any:
     return to_json(result)
 
 
+def hand_over(door: Door, given: Params) -> Any:
+    """Hand an accepted output to a consumer."""
+    return to_json(door.session.hand_output(given["output_id"], consumer=given["consumer"]))
+
+
 ROWS = (
     Operation(
         noun=NOUN,
@@ -95,6 +100,24 @@ ROWS = (
             "`output_id` is what a consumer of the class gets it by. A refusal is a result, too. "
             "`tool` names the tool whose declared output schema a `tool_result` has to fit. Both "
             "are recorded with the source `holon-structured-output`."
+        ),
+    ),
+    Operation(
+        noun=NOUN,
+        verb="hand-over",
+        request=params(
+            ("output_id", "consumer"),
+            output_id=text("Id of an accepted output."),
+            consumer=text("Who is to have it; one that is not of the class is refused."),
+        ),
+        response=schema_of(OutputResult),
+        authority=Authority.CALLER,
+        effects=WRITES,
+        handler=hand_over,
+        positional=("output_id", "consumer"),
+        doc=(
+            "Hand an accepted output of this workspace to a consumer of its class. A refusal is a "
+            "result, too. Both are recorded with the source `holon-structured-output`."
         ),
     ),
 )

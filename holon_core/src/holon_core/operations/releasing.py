@@ -43,7 +43,10 @@ def release_operation(door: Door, held: HeldCall) -> ToolResult:
     except Refused as error:
         return _refused(held, error)
     guard = door.runtime._guard
-    session = Session(guard, held.caller, lambda: door.runtime._open)
+    runtime = door.runtime
+    session = Session(
+        guard, held.caller, lambda: runtime._open, agents=lambda: runtime._parts.agents
+    )
     inner = evolve(door, session=session)
     try:
         with trail(guard, operation, held.caller, call_id=held.call_id) as made:

@@ -42,11 +42,10 @@ DECISIONS = frozenset(
         "execution-approval/edit",
         "execution-approval/grant",
         "execution-approval/revoke",
-        "structured-output/validate",
     }
 )
 # What these do themselves leaves records that say all of it.
-OWN_TRAIL = CALLS | DECISIONS | {"structured-output/validate"}
+OWN_TRAIL = CALLS | DECISIONS | {"structured-output/validate", "structured-output/hand-over"}
 
 
 def leaves_trail(operation: Operation) -> bool:

@@ -213,7 +213,7 @@ def freeze(runtime: Runtime, place: Path, proposals: Sequence[Mapping[str, Any]]
     session = runtime.session(principal=PRINCIPAL, workspace=place)
     for proposal in proposals:
         frozen_tools = runtime.tools.frozen
-        record = frozen_tools.create(
+        record = frozen_tools.propose(
             proposal, caller=session.caller, origin=("crystallized", "the conformance suite")
         )
         frozen_tools.validate(record.id, caller=session.caller)
