@@ -102,6 +102,12 @@ def _mcp_serve() -> click.Command:
     return serve_command()
 
 
+def _follow() -> click.Command:
+    from holon_cli.following import follow_command
+
+    return follow_command()
+
+
 # Commands that are no operations: each belongs to a person, a shell or the machine.
 COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] = {
     ("approval", "watch"): ("Walk through the calls that wait for a person", _watch),
@@ -113,6 +119,7 @@ COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] 
     ("mcp", "serve"): ("Serve the governed catalogue to MCP clients", _mcp_serve),
     ("doctor",): ("Say what is installed, what is missing, and how to get it", _doctor),
     ("skill", "import-elegy"): ("Import Elegy definitions from files and folders", _import_elegy),
+    ("workflow-run", "follow"): ("Serve a run, and show what happens in it", _follow),
     ("serve",): ("Serve JSON-RPC 2.0 on standard input and output", _serve),
 }
 

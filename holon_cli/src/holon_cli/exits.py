@@ -34,11 +34,23 @@ def of_status(status: str) -> Exit:
     return _BY_STATUS[status]
 
 
+_BY_RUN = {"completed": Exit.COMPLETED, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
+
+
+def of_run(state: str) -> Exit:
+    """Return the exit code of a workflow's run: what has not ended waits for something."""
+    return _BY_RUN.get(state, Exit.BLOCKED)
+
+
 def of_answer(method: str, answer: Mapping[str, Any]) -> Exit:
     """Return the exit code of an operation's answer."""
     status = answer.get("status")
     if isinstance(status, str) and status in _BY_STATUS:
         return of_status(status)
+    if method in ("workflow-run/ready-run", "workflow-run/resume"):
+        return of_run(answer["state"])
+    if method == "workflow-definition/validate":
+        return Exit.COMPLETED if answer["valid"] else Exit.REJECTED
     if method == "evidence/verify":
         sound = answer["consistent"] and answer["matches_head"] is not False
         return Exit.COMPLETED if sound else Exit.FAILED

@@ -87,8 +87,11 @@ def paths(expression: str) -> list[tuple[str, ...]]:
 
 
 def whole_path(expression: str) -> tuple[str, ...] | None:
-    """Return the fields of an expression that is nothing but a chain of them."""
-    return _chain(_tree(expression))
+    """Return the fields of an expression that is nothing but a chain of them, else ``None``."""
+    try:
+        return _chain(_tree(expression))
+    except ExpressionError:
+        return None
 
 
 def _tree(expression: str) -> dict[str, Any]:

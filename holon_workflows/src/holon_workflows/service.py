@@ -461,6 +461,18 @@ class Workflows:
                 return
             pause.wait(look_s)
 
+    def event_line(self, event: Mapping[str, Any]) -> str:
+        """Write one event as a line for people."""
+        from holon_workflows.timeline import event_line
+
+        return event_line(event)
+
+    def timeline(self, run: RunView) -> Sequence[str]:
+        """Draw a run as lines for a terminal: a bar for each step."""
+        from holon_workflows.timeline import lines
+
+        return lines(run, now=self._clock.now())
+
     def close(self) -> None:
         """End what runs here."""
         if self._made is not None:
