@@ -22,10 +22,10 @@ def _text(tool: Tool) -> str:
 
 
 def fts5_ranker(tools: Sequence[Tool]) -> Ranker:
-    """SQLite's FTS5 as it comes: one text, the words of a query joined by OR."""
+    """SQLite's FTS5 as it comes: the same text as the others', a query's words joined by OR."""
     db = sqlite3.connect(":memory:")
-    db.execute("create virtual table t using fts5(name, description, tokenize='unicode61')")
-    db.executemany("insert into t values(?,?)", [(t["name"], t["description"]) for t in tools])
+    db.execute("create virtual table t using fts5(body, tokenize='unicode61')")
+    db.executemany("insert into t values(?)", [(_text(tool),) for tool in tools])
 
     def rank(query: str) -> list[str]:
         words = dict.fromkeys(re.findall(r"\w+", query.lower()))

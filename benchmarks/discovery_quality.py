@@ -28,7 +28,7 @@ from urllib.parse import quote
 from _discovery_peers import bm25s_ranker, fastmcp_ranker, fts5_ranker
 from catalogue import queries as made_queries
 from catalogue import tools as made_tools
-from pairs import report
+from pairs import report as table
 
 import holon_core as holon
 from holon_core.records.lane import CapabilityLane
@@ -88,15 +88,23 @@ def descriptor(tool: Tool, examples: Sequence[str] = ()) -> RuntimeToolDescripto
     )
 
 
-def opened(folder: Path, tools: Sequence[RuntimeToolDescriptor]) -> holon.Runtime:
+def opened(folder: Path, tools: Sequence[RuntimeToolDescriptor], *plugins: object) -> holon.Runtime:
     """Open a runtime on a new root with some tools."""
     root = Path(tempfile.mkdtemp(dir=folder))
-    return holon.Runtime.open(root, plugins=[Catalogue(tools)], discover=False)
+    return holon.Runtime.open(root, plugins=[Catalogue(tools), *plugins], discover=False)
 
 
 def read(path: Path) -> list[Any]:
     """Read lines of JSON."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def report(title: str, rows: list[dict[str, object]]) -> None:
+    """Print rows with four digits: the bounds are told apart by the third."""
+    table(
+        title,
+        [{k: f"{v:.4f}" if isinstance(v, float) else v for k, v in row.items()} for row in rows],
+    )
 
 
 def scores(gold: Sequence[Any], ranked: Sequence[str]) -> dict[str, float]:
@@ -148,6 +156,7 @@ def ranking(folder: Path, data: Path, *, every: int) -> None:
         with opened(folder, [descriptor(tool) for tool in tools]) as runtime:
             session = runtime.session(principal="bench")
             rows = [quality("holon", holon_ranker(session), queries)]
+        rows += _by_meaning(folder, tools, queries)
         rows += [
             quality(name, made(tools), queries)
             for name, made in (
@@ -165,6 +174,21 @@ def ranking(folder: Path, data: Path, *, every: int) -> None:
                 session = runtime.session(principal="bench")
                 rows = [quality("holon", holon_ranker(session), queries)]
             report(f"{of} with example requests", rows)
+
+
+def _by_meaning(
+    folder: Path, tools: Sequence[Tool], queries: Sequence[Any]
+) -> list[dict[str, object]]:
+    """Score what the embedder of the extra adds, where it is installed."""
+    from holon_core.embeddings import StaticEmbeddings
+
+    try:
+        plugin = StaticEmbeddings()
+    except ImportError:
+        return []
+    with opened(folder, [descriptor(tool) for tool in tools], plugin) as runtime:
+        session = runtime.session(principal="bench")
+        return [quality("holon, with its embedder", holon_ranker(session), queries)]
 
 
 def none_fits(folder: Path, data: Path, *, every: int) -> None:

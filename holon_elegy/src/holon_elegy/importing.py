@@ -249,7 +249,8 @@ def _tool(
         name=each.id,
         title=each.name,
         description=_description(normal, each),
-        examples=_examples(normal),
+        examples=tuple(islice(normal.examples, MAX_EXAMPLES)),
+        keywords=_keywords(normal),
         input_schema=binding.input_schema or _CLOSED,
         output_schema=binding.output_schema,
         effects=effects_of(each),
@@ -277,11 +278,10 @@ def _description(normal: NormalSkill, each: NormalCapability) -> str:
     return "\n".join(part for part in parts if part)[:MAX_TEXT]
 
 
-def _examples(normal: NormalSkill) -> tuple[str, ...]:
-    """Return triggers, then the words under which a skill is found, for the search to find."""
-    words = dict.fromkeys((*normal.aliases, *normal.keywords))
-    found = list(islice(normal.examples, MAX_EXAMPLES))
-    return (*found, " ".join(islice(words, MAX_WORDS))) if words else tuple(found)
+def _keywords(normal: NormalSkill) -> tuple[str, ...]:
+    """Return the words under which a skill is found, its own name first."""
+    words = dict.fromkeys((normal.name, *normal.aliases, *normal.keywords))
+    return tuple(islice(words, MAX_WORDS))
 
 
 def _hints(governance: Mapping[str, Any], each: NormalCapability) -> list[str]:

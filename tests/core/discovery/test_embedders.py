@@ -86,3 +86,43 @@ def test_an_embedder_that_fails_is_left_out(answer: Any) -> None:
     """The query is answered by words alone."""
     with opened(Embedder(answer)) as rt, opened() as plain:
         assert names(rt) == names(plain)
+
+
+def test_the_shipped_embedder_finds_what_is_said_otherwise() -> None:
+    """Its model lies in the installed package; vectors of definitions are kept by digest."""
+    pytest.importorskip("wordllama")
+    from holon_core.embeddings import StaticEmbeddings
+
+    @holon.tool(effects={"none"})
+    def forecast() -> int:
+        """Weather for a customer."""
+        return 1
+
+    @holon.tool(effects={"none"})
+    def refund() -> int:
+        """Reimburse a payment to a customer."""
+        return 1
+
+    query = "return the money of a customer"
+    with holon.Runtime.in_memory(tools=[forecast, refund]) as rt:
+        assert names(rt, query)[0] == "forecast"
+    with holon.Runtime.in_memory(tools=[forecast, refund], plugins=[StaticEmbeddings()]) as rt:
+        assert names(rt, query)[0] == "refund"
+        items = rt.session(principal="ann").discover(query, min_confidence=0).items
+        digests = [item.digest for item in items]
+        index = rt._guard.catalogue.search._stored
+        assert index is not None
+        kept = index.vectors(StaticEmbeddings.name, digests)
+    assert sorted(kept) == sorted(digests)
+    assert {len(vector) for vector in kept.values()} == {256}
+
+
+def test_without_its_package_the_shipped_embedder_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At once, and not at the first query."""
+    monkeypatch.setattr("holon_core.embeddings.find_spec", lambda name: None)
+    from holon_core.embeddings import StaticEmbeddings
+
+    with pytest.raises(ImportError, match="pip install wordllama"):
+        StaticEmbeddings()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import holon_core as holon
 from holon_core.catalogue.search_index import BLOCK, Index
 from holon_core.catalogue.search_rank import BEST, MAX_TOUCHED, Part, beyond, rank
 from holon_core.catalogue.search_rows import Row, row_of
@@ -111,6 +112,35 @@ def test_parameters_and_examples_are_searched(index: Index) -> None:
     assert ask(index, "pull request") == ["x"]
     assert ask(index, "squash") == ["x"]
     assert ask(index, "brighter lamps") == ["y"]
+
+
+def test_keywords_are_searched(index: Index) -> None:
+    """Other names of a tool, and of its skill, find it where its own texts say nothing of them."""
+    put(index, row("x", "Moves parcels.", keywords=["Courier Desk"]), row("y", "Moves chairs."))
+
+    assert ask(index, "courier") == ["x"]
+
+
+def test_a_function_says_under_which_words_it_is_found() -> None:
+    """Its keywords are part of what it is, and so of its digest."""
+
+    @holon.tool(name="x", effects={"none"}, keywords=["courier"])
+    def with_keyword() -> int:
+        """Moves parcels."""
+        return 1
+
+    @holon.tool(name="x", effects={"none"})
+    def without() -> int:
+        """Moves parcels."""
+        return 1
+
+    with (
+        holon.Runtime.in_memory(tools=[with_keyword]) as rt,
+        holon.Runtime.in_memory(tools=[without]) as other,
+    ):
+        found = rt.session(principal="ann").discover("courier").items
+        assert [item.name for item in found] == ["x"]
+        assert found[0].digest != other.session(principal="ann").discover("parcels").items[0].digest
 
 
 def test_common_words_do_not_outweigh_a_rare_one(index: Index) -> None:

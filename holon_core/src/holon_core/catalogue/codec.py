@@ -45,6 +45,7 @@ def descriptor_json(tool: RuntimeToolDescriptor) -> dict[str, Any]:
             tool.provenance.plugin,
         ],
         "digest": tool.digest,
+        **({"keywords": list(tool.keywords)} if tool.keywords else {}),
         **({"lifecycle": tool.lifecycle} if tool.lifecycle else {}),
     }
 
@@ -64,6 +65,7 @@ def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
         title=data["title"],
         description=data["description"],
         examples=tuple(data["examples"]),
+        keywords=tuple(data.get("keywords", ())),
         input_schema=data["input_schema"],
         output_schema=data["output_schema"],
         effects=frozenset(map(Effect, data["effects"])),

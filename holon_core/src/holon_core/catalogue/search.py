@@ -6,8 +6,9 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import field, frozen
 
@@ -18,12 +19,13 @@ from holon_core.catalogue.search_index import Index
 from holon_core.catalogue.search_rows import Hit, Row, row_of
 from holon_core.catalogue.search_vectors import by_meaning
 from holon_core.catalogue.stems import stem
+from holon_core.logs import LOGGER
 from holon_core.records.base import Record
-from holon_core.store.opening import FAULTS, fault
+from holon_core.store.opening import FAULTS, fault, is_damage
 from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from holon_core.catalogue.catalogue import Catalogue
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Store
 
 BATCH = 1000
+# A large index says how far it is, at each so many tools.
+PROGRESS = 10_000
 FILE = "search.db"
 T = TypeVar("T")
 
@@ -103,20 +107,40 @@ class Search:
             self._held, self._changes = {}, -1
 
     def _answer(self, work: Callable[[list[search_rank.Part]], T]) -> T:
-        with self._lock:
-            # First of all, since it refuses a closed store and a forked process.
-            at = self._store.read(lambda tables: tables.last_tool_change())
-            try:
-                return work(self._parts(at))
-            except FAULTS as error:
-                raise fault(error, "the search index") from error
+        repaired = False
+        while True:
+            with self._lock:
+                # First of all, since it refuses a closed store and a forked process.
+                at = self._store.read(lambda tables: tables.last_tool_change())
+                try:
+                    if self._step(at):
+                        return work(self._parts())
+                except FAULTS as error:
+                    if repaired or not is_damage(error):
+                        raise fault(error, "the search index") from error
+                    repaired = True
+                    self._discard(error)
+            # Others take a turn between two steps of making a large index.
+            time.sleep(0)
 
-    def _parts(self, at: tuple[int, str]) -> list[search_rank.Part]:
+    def _discard(self, error: Exception) -> None:
+        """Take a damaged index away: it holds nothing that could not be made again."""
+        LOGGER.warning("the search index is damaged (%s); it is made anew", error)
+        if self._stored is not None:
+            self._stored.close()
+            self._stored = None
+        if self._store.path is not None:
+            remove_index(self._store.path.with_name(FILE))
+
+    def _step(self, at: tuple[int, str]) -> bool:
+        """Bring the stored index nearer to a change of the store; tell whether it is there."""
         if self._stored is None:
             self._stored = _opened(self._store.path)
         self._stored.refresh()
-        if self._stored.meta("at") != _mark(at):
-            self._bring(self._stored, at)
+        return self._stored.meta("at") == _mark(at) or self._bring(self._stored, at)
+
+    def _parts(self) -> list[search_rank.Part]:
+        assert self._stored is not None
         if self._changes != self._catalogue.changes:
             self._bring_own()
         parts = [search_rank.Part(self._stored, frozenset(self._held))]
@@ -124,24 +148,53 @@ class Search:
             parts.append(search_rank.Part(self._own, frozenset()))
         return parts
 
-    def _bring(self, index: Index, at: tuple[int, str]) -> None:
-        """Bring the index of the stored tools up to a change of the store."""
+    def _bring(self, index: Index, at: tuple[int, str]) -> bool:
+        """Take what changed into the index, or one batch of all; tell whether nothing is left.
+
+        An index that is being made notes up to which change, and which tool came last: whoever
+        has the next turn goes on from there, in this process or another, also after a kill.
+        """
         with index.changing():
             noted = index.meta("at")
             if noted == _mark(at):
-                return
+                return True
             changed = None if noted is None or index.worn() else self._changed(noted, at)
             if changed is None:
-                index.clear()
-                index.put(_row(stored) for stored in self._all())
-            else:
-                for each in changed:
-                    stored = self._one(each)
-                    if stored is None:
-                        index.remove(each)
-                    else:
-                        index.put([_row(stored)])
+                return self._make(index, at, noted)
+            for each in changed:
+                stored = self._one(each)
+                if stored is None:
+                    index.remove(each)
+                else:
+                    index.put([_row(stored)])
             index.set_meta("at", _mark(at))
+            return True
+
+    def _make(self, index: Index, at: tuple[int, str], noted: str | None) -> bool:
+        making = json.loads(index.meta("making") or "null")
+        if noted is not None or making is None or not self._of_past(making["at"], at):
+            index.clear()
+            making = {"at": at, "after": "", "done": 0}
+        found = self._store.read(
+            lambda tables: tables.list_documents(TOOLS, after=making["after"], limit=BATCH)
+        )
+        index.put(map(_row, found))
+        done = making["done"] + len(found)
+        if len(found) < BATCH:
+            # What changed since it was begun is taken in next, as after any search.
+            index.drop_meta("making")
+            index.set_meta("at", _mark(tuple(making["at"])))
+            return bool(tuple(making["at"]) == at)
+        if done % PROGRESS == 0:
+            LOGGER.info("making the search index: %d tools so far", done)
+        index.set_meta(
+            "making", json.dumps({"at": making["at"], "after": found[-1].id, "done": done})
+        )
+        return False
+
+    def _of_past(self, begun: Sequence[Any], at: tuple[int, str]) -> bool:
+        """Tell whether so little changed since a beginning that it can be taken in afterwards."""
+        return self._changed(json.dumps(begun), at) is not None
 
     def _changed(self, noted: str, at: tuple[int, str]) -> list[str] | None:
         """Return what changed since, or ``None`` where the index is not of this store's past."""
@@ -171,18 +224,6 @@ class Search:
     def _one(self, tool_id: str) -> Document | None:
         return self._store.read(lambda tables: tables.document(TOOLS, tool_id))
 
-    def _all(self) -> Iterator[Document]:
-        """Yield what is stored, in short reads: a long one would keep others waiting."""
-        after = ""
-        while True:
-            found = self._store.read(
-                lambda tables, after=after: tables.list_documents(TOOLS, after=after, limit=BATCH)  # type: ignore[misc]
-            )
-            yield from found
-            if len(found) < BATCH:
-                return
-            after = found[-1].id
-
 
 @decodes("a definition")
 def _stored_row(body: bytes) -> tuple[Row, dict[str, int]]:
@@ -209,12 +250,17 @@ def _opened(store: Path | None) -> Index:
         except sqlite3.OperationalError:
             break
         except sqlite3.DatabaseError:
-            for part in ("", "-wal", "-shm"):
-                with suppress(OSError):
-                    path.with_name(path.name + part).unlink()
+            remove_index(path)
         except OSError:
             break
     return Index()
+
+
+def remove_index(path: Path) -> None:
+    """Remove an index file and what SQLite keeps beside it."""
+    for part in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + part).unlink()
 
 
 def _ranked(
@@ -248,7 +294,7 @@ def _met(
 
 def _fields_met(row: Row, wanted: dict[str, str]) -> dict[str, list[str]]:
     found = {}
-    for name in ("name", "description", "schema", "examples"):
+    for name in ("name", "description", "schema", "examples", "keywords"):
         words = getattr(row, name).split()
         held = [word for word in dict.fromkeys(words) if stem(word) in wanted]
         if held:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from holon_core.catalogue.search_rows import Row
 
 # Of another version, also of the rules by which rows are made, an index is made anew.
-VERSION = f"2-{sys.byteorder}"
+VERSION = f"3-{sys.byteorder}"
 BLOCK = 1024
 MAX_CACHED = 2000
 # One wrong letter of four makes another word more often than of seven.
@@ -29,7 +29,7 @@ _TABLES = (
         label text not null, namespace text not null, same text not null,
         digest text not null, kinds integer not null,
         name text not null, description text not null, schema text not null,
-        examples text not null)""",
+        examples text not null, keywords text not null)""",
     "create index if not exists tools_label on tools(label)",
     """create table if not exists stems(
         number integer primary key, stem text not null unique, blocks integer not null,
@@ -121,6 +121,10 @@ class Index:
     def set_meta(self, key: str, value: str) -> None:
         """Note something beside the tools."""
         self._db.execute("insert or replace into meta values(?,?)", (key, value))
+
+    def drop_meta(self, key: str) -> None:
+        """Forget what is noted under a key."""
+        self._db.execute("delete from meta where key=?", (key,))
 
     @contextmanager
     def changing(self) -> Iterator[None]:

@@ -20,8 +20,10 @@ from attrs import frozen
 from holon_core.catalogue.common_words import share_of_stem, share_of_word
 from holon_core.catalogue.search_index import Index, Postings
 from holon_core.catalogue.search_rows import (
+    DATES,
     FIELDS,
     MAX_WORDS,
+    PLACES,
     SCHEMA,
     STEPS,
     Field,
@@ -34,22 +36,26 @@ from holon_core.catalogue.stems import stem
 from holon_core.catalogue.words import terms as terms_of
 from holon_core.records.base import Record
 
-BEST = 64
+BEST = 32
 # Stems are taken from the rarest on while together they touch no more tools than this; the
 # others count for the best of what was found.
-MAX_TOUCHED = 8_000
-LATE = 256
+MAX_TOUCHED = 4_000
+LATE = 128
+# What the first word of a request counts more than the last, halved; not where there are few.
+EARLY, FEW = 0.1, 3
 # How many tools in general a catalogue is counted together with (see `common_words`).
 PRIOR = 400
 # A word that no tool holds may be misspelt: how alike another has to be, and how many are tried.
-ALIKE, TRIED, MAX_STRANGE = 0.45, 4, 8
+ALIKE, TRIED, MAX_STRANGE = 0.45, 4, 3
 
-EXACT, GRAMS, MET, PAIRS, NAME, SPACE = 0.3, 0.15, 0.1, 0.03, 0.1, 0.02
-DATES_GIVEN, PLACES_GIVEN = 0.16, 0.13
+# As cross-validation chooses them (`benchmarks/discovery_tuning.py`). Runs of characters and pairs
+# of words add nothing to English requests beside stems; they stay, small, for what has no stems.
+EXACT, GRAMS, MET, PAIRS, NAME, SPACE = 0.2, 0.02, 0.1, 0.01, 0.05, 0.2
+DATES_GIVEN, PLACES_GIVEN = 0.16, 0.08
 GRAM_SLOPE, GRAM_USUAL = 0.6, 12
 CONFIDENCE, UNSURE = (1.1, 1.7, 0.9), 1.1
 # The weightiest words of a query, of which whole words and runs of characters are looked for.
-WORDS, SHAPES = 24, 12
+WORDS, SHAPES = 24, 5
 
 
 class Part(NamedTuple):
@@ -102,21 +108,31 @@ def read(parts: Sequence[Part], text: str) -> Query:
     terms: list[Term] = []
     asked = 0.0
     strange = 0
+    early = _early(words)
     for each, word in stems.items():
         term = _term(parts, each, size)
         asked += term.weight
+        term = term._replace(weight=term.weight * early[word])
         if term.held:
             terms.append(term)
         elif len(word) > 3 and not word.isdigit() and strange < MAX_STRANGE:
             strange += 1
-            terms += _instead(parts, term, size)
-    weights = {word: _word_weight(parts, word, size) for word in words}
+            terms += _instead(parts, term, size, early[word])
+    weights = {word: _word_weight(parts, word, size) * early[word] for word in words}
     return Query(
         words=weights,
         terms=sorted(terms, key=lambda term: (term.held, term.stem)),
         asked=asked,
         kinds=kinds_of_query(text[:4000]),
     )
+
+
+def _early(words: Sequence[str]) -> dict[str, float]:
+    """Return what each word counts by its place: a request says first what it is for."""
+    last = len(words) - 1
+    if last < FEW:
+        return dict.fromkeys(words, 1.0)
+    return {word: 1 + EARLY * (1 - 2 * at / last) for at, word in enumerate(words)}
 
 
 def _term(parts: Sequence[Part], each: str, size: int) -> Term:
@@ -135,7 +151,7 @@ def _word_weight(parts: Sequence[Part], word: str, size: int) -> float:
     return _rarity(held, size, share_of_word(word))
 
 
-def _instead(parts: Sequence[Part], term: Term, size: int) -> list[Term]:
+def _instead(parts: Sequence[Part], term: Term, size: int, early: float) -> list[Term]:
     """Return stems that may be meant by one that no tool holds."""
     near: dict[str, float] = {}
     for part in parts:
@@ -144,7 +160,7 @@ def _instead(parts: Sequence[Part], term: Term, size: int) -> list[Term]:
     found = []
     for each, alike in best:
         other = _term(parts, each, size)
-        found.append(other._replace(weight=other.weight * alike, instead_of=term.stem))
+        found.append(other._replace(weight=other.weight * alike * early, instead_of=term.stem))
     return found
 
 
@@ -157,17 +173,25 @@ def rank(parts: Sequence[Part], text: str, *, lanes: Sequence[str] = ()) -> Rank
         lanes: Only tools of these lanes; of all where empty.
     """
     query = read(parts, text)
+    touched = _found(parts, query, text, lanes)
+    total = sum(map(len, touched))
+    best = _weighed(query, _looked(parts, query, touched), text)
+    return Ranking(best=best, rest=touched if total > BEST else (), total=total)
+
+
+def looks(parts: Sequence[Part], text: str) -> list[Seen]:
+    """Return what a ranking by a query would see of the best tools, to weigh it otherwise."""
+    query = read(parts, text)
+    return _looked(parts, query, _found(parts, query, text, ()))
+
+
+def _found(
+    parts: Sequence[Part], query: Query, text: str, lanes: Sequence[str]
+) -> list[dict[int, float]]:
     among = [part.tools.of_lanes(lanes) if lanes else None for part in parts]
-    touched = [
+    return [
         _allowed(part.tools, _touched(query, at), among[at], text) for at, part in enumerate(parts)
     ]
-    total = sum(map(len, touched))
-    late = _late(query)
-    top = _best(touched, LATE if late else BEST)
-    if late:
-        top = sorted(_with_late(query, top), key=_by_score)[:BEST]
-    best = _weighed(parts, query, top, text)
-    return Ranking(best=best, rest=touched if total > BEST else (), total=total)
 
 
 def _allowed(
@@ -257,7 +281,7 @@ def _impact(term: Term, at: int, n: int) -> float:
     return impacts[place] / STEPS if place < len(tools) and tools[place] == n else 0.0
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """What the second pass sees of one tool."""
 
     row: Row
@@ -266,22 +290,29 @@ class _Seen(NamedTuple):
     grams: float
     name: float
     met: float
-    pairs: float
-    values: float
+    pairs: int
+    values: int
 
 
-def _weighed(
-    parts: Sequence[Part], query: Query, top: Sequence[tuple[float, int, int]], text: str
-) -> list[Hit]:
-    looked = _Look(query)
-    seen: list[_Seen] = []
+def _looked(parts: Sequence[Part], query: Query, touched: Sequence[dict[int, float]]) -> list[Seen]:
+    """Look at the best of what was found."""
+    late = _late(query)
+    top = _best(touched, LATE if late else BEST)
+    if late:
+        top = sorted(_with_late(query, top), key=_by_score)[:BEST]
+    look = _Look(query)
+    seen: list[Seen] = []
     for at, part in enumerate(parts):
         mine = {n: score for score, of, n in top if of == at}
         rows = part.tools.rows(list(mine))
         met = _met(query, at, sorted(rows))
         seen += [
-            looked.at(row, mine[n], met[n]) for n, row in rows.items() if row.id not in part.hidden
+            look.at(row, mine[n], met[n]) for n, row in rows.items() if row.id not in part.hidden
         ]
+    return seen
+
+
+def _weighed(query: Query, seen: Sequence[Seen], text: str) -> list[Hit]:
     sums = _summed(seen)
     spaces: dict[str, float] = {}
     for each, of in zip(seen, sums, strict=True):
@@ -306,7 +337,7 @@ PARTS = (
 _FULL = (1 + EXACT + GRAMS + NAME + MET + 4 * PAIRS + DATES_GIVEN + PLACES_GIVEN) * (1 + SPACE)
 
 
-def _summed(seen: Sequence[_Seen]) -> list[tuple[float, ...]]:
+def _summed(seen: Sequence[Seen]) -> list[tuple[float, ...]]:
     if not seen:
         return []
     stems, words, shapes, names = (
@@ -325,8 +356,8 @@ def _summed(seen: Sequence[_Seen]) -> list[tuple[float, ...]]:
             GRAMS * each.grams / shapes,
             NAME * each.name / names,
             MET * each.met,
-            each.pairs,
-            each.values,
+            PAIRS * each.pairs,
+            DATES_GIVEN * bool(each.values & DATES) + PLACES_GIVEN * bool(each.values & PLACES),
         )
         for each in seen
     ]
@@ -363,7 +394,7 @@ class _Look:
         words = list(query.words)[:WORDS]
         self._pairs = [f" {a} {b} " for a, b in pairwise(words)]
 
-    def at(self, row: Row, stems: float, met: float) -> _Seen:
+    def at(self, row: Row, stems: float, met: float) -> Seen:
         text = row.name + row.description
         has_schema = row.kinds & SCHEMA
         words, name = self._whole(row, text, saturation(has_schema=bool(has_schema)))
@@ -382,26 +413,26 @@ class _Look:
             if pair in text:
                 pairs += 1
         given = self._kinds & row.kinds
-        values = DATES_GIVEN * (given & 1) + PLACES_GIVEN * (given >> 1 & 1)
         # Where there are parameters, they repeat what the name says.
-        return _Seen(
+        return Seen(
             row,
             stems,
             words,
             shape,
             0.0 if has_schema else name,
             met,
-            PAIRS * min(pairs, 4),
-            values,
+            min(pairs, 4),
+            given & (DATES | PLACES),
         )
 
     def _whole(self, row: Row, text: str, k: float) -> tuple[float, float]:
         words = name = 0.0
-        everything = f"{text}{row.schema}{row.examples}"
+        everything = f"{text}{row.schema}{row.examples}{row.keywords}"
         of_name = _OF_NAME[row.name.count(" ")]
         of_description = _OF_DESCRIPTION[row.description.count(" ")]
         of_schema = _OF_SCHEMA[row.schema.count(" ")]
         of_examples = _OF_EXAMPLES[row.examples.count(" ")]
+        of_keywords = _OF_KEYWORDS[row.keywords.count(" ")]
         for whole, weight in self._words:
             if whole in everything:
                 in_name = whole in row.name
@@ -410,6 +441,7 @@ class _Look:
                     + of_description * (whole in row.description)
                     + of_schema * (whole in row.schema)
                     + of_examples * (whole in row.examples)
+                    + of_keywords * (whole in row.keywords)
                 )
                 words += weight * held * (k + 1) / (held + k)
                 name += weight * in_name
@@ -434,11 +466,12 @@ MAX_BLANKS = 4 * MAX_WORDS
 _OF_NAME = _shares(FIELDS["name"])
 _OF_DESCRIPTION = _shares(FIELDS["description"])
 _OF_EXAMPLES = _shares(FIELDS["examples"])
+_OF_KEYWORDS = _shares(FIELDS["keywords"])
 # Parameters, their texts and their values in one.
 _OF_SCHEMA = _shares(Field(0.5, 40.0, 0.3))
 
 
-def confidence_of(query: Query, seen: _Seen) -> float:
+def confidence_of(query: Query, seen: Seen) -> float:
     """Return how likely a tool of these scores answers the query at all, 0 to 1.
 
     A logistic model of three shares of the query's weight: what the tool meets at all, how much

@@ -73,6 +73,7 @@ FIELDS: Mapping[str, Field] = {
     "parameter_texts": Field(0.2, 30.0, 0.6),
     "values": Field(0.5, 6.0, 0.6),
     "examples": Field(0.4, 40.0, 0.7),
+    "keywords": Field(0.8, 6.0, 0.6),
     "source": Field(0.1, 3.0, 0.6),
 }
 
@@ -91,6 +92,7 @@ class Row(NamedTuple):
     description: str
     schema: str
     examples: str
+    keywords: str
 
 
 class Hit(NamedTuple):
@@ -116,6 +118,7 @@ def row_of(tool: Mapping[str, Any]) -> tuple[Row, dict[str, int]]:
         "parameter_texts": _words(" ".join(text for _, text, _ in parameters)[:MAX_TEXT]),
         "values": _words(" ".join(values for _, _, values in parameters)[:MAX_TEXT]),
         "examples": _words(" ".join(tool["examples"])[:MAX_TEXT]),
+        "keywords": _words(" ".join(tool.get("keywords", ()))[:MAX_TEXT]),
         "source": _words(source),
     }
     row = Row(
@@ -130,6 +133,7 @@ def row_of(tool: Mapping[str, Any]) -> tuple[Row, dict[str, int]]:
         description=_text(words["description"]),
         schema=_text([*words["parameters"], *words["parameter_texts"], *words["values"]]),
         examples=_text(words["examples"]),
+        keywords=_text(words["keywords"]),
     )
     return row, _impacts(words)
 

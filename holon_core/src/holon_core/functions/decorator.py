@@ -54,6 +54,10 @@ def _examples(given: Iterable[str]) -> tuple[str, ...]:
     return _texts("examples", given)
 
 
+def _keywords(given: Iterable[str]) -> tuple[str, ...]:
+    return _texts("keywords", given)
+
+
 def _risk_hints(given: Iterable[str]) -> tuple[str, ...]:
     return _texts("risk_hints", given)
 
@@ -134,6 +138,7 @@ class ToolOptions(Record):
     input_schema: Mapping[str, Any] | None = field(default=None, validator=_schema)
     output_schema: Mapping[str, Any] | None = field(default=None, validator=_schema)
     examples: tuple[str, ...] = field(default=(), converter=_examples)
+    keywords: tuple[str, ...] = field(default=(), converter=_keywords)
     version: str = field(default="1", validator=_version)
     approval: ApprovalRequirement = field(default=ApprovalRequirement.NONE, converter=_approval)
     risk_hints: tuple[str, ...] = field(default=(), converter=_risk_hints)
@@ -181,6 +186,7 @@ def tool(
     input_schema: Mapping[str, Any] | None = ...,
     output_schema: Mapping[str, Any] | None = ...,
     examples: Iterable[str] = ...,
+    keywords: Iterable[str] = ...,
     version: str = ...,
     approval: str = ...,
     risk_hints: Iterable[str] = ...,

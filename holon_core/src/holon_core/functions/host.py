@@ -181,6 +181,7 @@ def _descriptor(
         title=options.title or "",
         description=shape.description,
         examples=options.examples,
+        keywords=options.keywords,
         input_schema=input_schema,
         output_schema=shape.output_schema,
         effects=options.effects,

@@ -11,7 +11,7 @@ class Embedder(Protocol):
 
     ``name`` names the model and its version: vectors are kept under it and the definition's
     digest, and are made anew where either changes. ``embed`` is called while a query waits, with
-    the query or with up to 64 descriptions of tools; it bounds its own time. What it raises is
+    the query or with up to 32 descriptions of tools; it bounds its own time. What it raises is
     logged, and the query is ranked without it.
     """
 

@@ -74,6 +74,8 @@ class RuntimeToolDescriptor(Record):
     section 6).
     ``executor_ref`` names what runs: an artifact's digest where there is one, the version of a
     host function.
+    ``examples`` are requests that it serves, in the words of those who ask; ``keywords`` are other
+    names of it, of its skill, and words that it is looked for by. Both are for discovery.
     ``runs_here`` is the catalogue's word and no part of the definition: false where the lane, or
     what runs the tool, is not installed or was refused. ``lifecycle`` is the state of a frozen
     tool, and empty for every other.
@@ -88,6 +90,7 @@ class RuntimeToolDescriptor(Record):
     title: str = ""
     description: str = ""
     examples: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any] | None = None
     effects: frozenset[Effect] = frozenset({Effect.UNKNOWN})
@@ -131,6 +134,7 @@ class RuntimeToolDescriptor(Record):
             "version": self.version,
             "description": self.description,
             "examples": list(self.examples),
+            **({"keywords": list(self.keywords)} if self.keywords else {}),
             "input_schema": self.input_schema,
             "output_schema": self.output_schema,
             "effects": sorted(effect.value for effect in self.effects),

@@ -39,13 +39,14 @@ def fault(error: Exception, subject: object = "the store", check: str = "") -> S
         code = "store_locked"
     else:
         # The driver raises the bare class for a damaged file, subclasses for all else.
-        code = "store_corrupt" if _is_damage(error) else "store_unavailable"
+        code = "store_corrupt" if is_damage(error) else "store_unavailable"
     # What follows is the text that could not be decoded.
     said = str(error).partition(" with text ")[0]
     return StoreError(code, f"{subject} failed: {said}{check}")
 
 
-def _is_damage(error: Exception) -> bool:
+def is_damage(error: Exception) -> bool:
+    """Tell whether a fault of the driver means a damaged file."""
     if type(error) in (sqlite3.DatabaseError, UnicodeDecodeError):
         return True
     return str(error).startswith("Could not decode")
