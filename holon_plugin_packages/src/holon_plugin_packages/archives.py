@@ -16,7 +16,7 @@ from typing import Any
 
 from holon_core.errors import Rejected
 from holon_plugin_packages.limits import PackageLimits
-from holon_plugin_packages.reading_files import Collected, refused, too_large
+from holon_plugin_packages.reading_files import Collected, refused, too_large, too_many
 from holon_plugin_packages.records import PackageFiles
 
 CHUNK = 64 * 1024
@@ -75,6 +75,9 @@ def _without_wrapper(done: PackageFiles) -> PackageFiles:
 
 
 def _zip(data: bytes, collected: Collected) -> None:
+    # Counted before zipfile makes an object of each; chance finds a few more in packed bytes.
+    if data.count(b"PK\x01\x02") > 2 * collected.limits.max_files + 100:
+        raise Rejected("package", [too_many(collected.limits)])
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for info in archive.infolist():
             # As it is written: zipfile shortens and changes what `filename` says.

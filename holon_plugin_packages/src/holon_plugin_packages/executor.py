@@ -105,7 +105,8 @@ class PackageExecutor:
         plan = self._packages.plan(package, call.tool.id)
         if plan is None or "command" not in plan:
             return failure("live_execution_blocked", "it does not say how it is started")
-        program = _program(self._packages.folder(package), plan["command"]["program"])
+        folder = self._packages.folder(package)
+        program = _program(folder, plan["command"]["program"], outside=walls_of(call))
         if program is None:
             wanted = plan["command"]["program"]
             if must_be_there:
@@ -126,10 +127,15 @@ class PackageExecutor:
         return Ready(package=package, plan=plan, invocation=made)
 
 
-def _program(folder: Path, program: str) -> str | None:
+def walls_of(call: SealedCall) -> tuple[Path, ...]:
+    """Return the folders that no program of the path is taken from: the caller's workspace."""
+    return () if call.workspace is None else (Path(call.workspace.root_path),)
+
+
+def _program(folder: Path, program: str, *, outside: tuple[Path, ...]) -> str | None:
     if program.startswith("./"):
         return resolve_program(str(folder / file_path(program)))
-    return resolve_program(program)
+    return resolve_program(program, outside=outside)
 
 
 def invocation_of(

@@ -241,7 +241,11 @@ class Packages:
         return outcomes
 
     def _back(self, runtime: Runtime, source: str, *, is_new: bool) -> None:
-        """Undo an import that failed half way: what was there before stays as it was."""
+        """Undo a first import that failed half way.
+
+        Of a later one the definitions that were reached are blocked until it is imported again:
+        their digests differ from those that were stored beside them.
+        """
         if is_new:
             runtime.skills.remove_source(source)
 

@@ -42,7 +42,8 @@ class Probes:
 
     def _one(self, call: SealedCall, wanted: Mapping[str, Any]) -> StructuredFailure | None:
         program, least = wanted["program"], wanted.get("min_version")
-        path = resolve_program(program)
+        walls = () if call.workspace is None else (Path(call.workspace.root_path),)
+        path = resolve_program(program, outside=walls)
         if path is None:
             text = f"the program {program} is not on the path of this machine"
             return failure("dependency_missing", text, program=program)

@@ -43,7 +43,7 @@ class Collected:
         """Tell whether a name is taken; count it."""
         self.counts["files"] += 1
         if self.counts["files"] > self.limits.max_files:
-            raise Rejected("package", [*self.findings, _many(self.limits)])
+            raise Rejected("package", [*self.findings, too_many(self.limits)])
         if path_problem(path):
             self.findings.append(escaping(path))
             return False
@@ -77,7 +77,8 @@ def too_large(limits: PackageLimits) -> Finding:
     return Finding(code="package_too_large", message=text)
 
 
-def _many(limits: PackageLimits) -> Finding:
+def too_many(limits: PackageLimits) -> Finding:
+    """Make the finding of a package of too many files."""
     text = f"the package has more than {limits.max_files} files; [lane.packages] max_files"
     return Finding(code="package_too_large", message=text)
 

@@ -184,7 +184,7 @@ class Builder:
         if not isinstance(given, dict):
             return []
         for key, value in given.items():
-            if isinstance(value, str) and not _PLACEHOLDER.search(value):
+            if isinstance(value, str) and not _PLACEHOLDER.search(value[:500]):
                 self.warn("host_only", f"the value of {what} {key} of {name} is left out")
         return [str(key)[:200] for key in given if key][:200]
 

@@ -9,6 +9,8 @@ from typing import Any
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 8
+# An alias stands for its anchor again and again: few bytes may be many values.
+MAX_VALUES = 5000
 
 
 class FrontMatterRefused(ValueError):
@@ -66,25 +68,29 @@ def _read(text: str) -> Any:
     loader = yaml.BaseLoader(text)
     try:
         node = loader.get_single_node()
-        return None if node is None else _plain(node, 0)
+        return None if node is None else _plain(node, 0, left=[MAX_VALUES])
     finally:
         loader.dispose()
 
 
-def _plain(node: Any, depth: int) -> Any:
+def _plain(node: Any, depth: int, *, left: list[int]) -> Any:
     import yaml
+
+    left[0] -= 1
+    if left[0] < 0:
+        raise ValueError(f"more than {MAX_VALUES} values")
 
     if depth > MAX_DEPTH:
         raise ValueError(f"more than {MAX_DEPTH} levels")
     if isinstance(node, yaml.ScalarNode):
         return node.value
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(each, depth + 1) for each in node.value]
+        return [_plain(each, depth + 1, left=left) for each in node.value]
     made: dict[str, Any] = {}
     for key, value in node.value:
-        name = _plain(key, depth + 1)
+        name = _plain(key, depth + 1, left=left)
         if not isinstance(name, str) or name in made:
             problem = "a key is no text" if not isinstance(name, str) else f"{name!r:.80} is twice"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-        made[name] = _plain(value, depth + 1)
+        made[name] = _plain(value, depth + 1, left=left)
     return made

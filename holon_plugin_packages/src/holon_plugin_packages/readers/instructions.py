@@ -14,6 +14,7 @@ from holon_plugin_packages.readers.frontmatter import FrontMatterRefused, front_
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
+MAX_TOOLS_CHARS = 4000
 KNOWN = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
 # Members that restrict what may be used; under another name in each host.
 RESTRICTING = ("allowed-tools", "allowed_tools", "allowedTools", "tools", "disallowed-tools")
@@ -87,6 +88,8 @@ def _tools(given: Mapping[str, Any]) -> list[str] | None:
         return [each for each in value if each][:200]
     if not isinstance(value, str):
         raise FrontMatterRefused(f"{said[0]} is neither a text nor a list of texts")
+    if len(value) > MAX_TOOLS_CHARS:
+        raise FrontMatterRefused(f"{said[0]} has more than {MAX_TOOLS_CHARS} characters")
     # Commas and spaces part tools, but not inside of brackets: Bash(git add:*).
     found = re.findall(r"[^\s,(]+(?:\([^)]*\))?", value)
     return [each[:300] for each in found][:200]

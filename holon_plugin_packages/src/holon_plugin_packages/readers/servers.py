@@ -15,7 +15,9 @@ from holon_plugin_packages.records import PackageFiles, PackageReader, Reading
 
 MCP_PLACES = ("mcp.json", ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json")
 CODE = "package_manifest_invalid"
-_TOKENS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_TOKENS = re.compile(  # What is not closed goes to the end: nothing is looked at twice.
+    r'"(?:\\.|[^"\\])*(?:"|\\?\Z)|//[^\n]*|/\*(?:.*?\*/|.*\Z)|,(?=\s*[}\]])', re.DOTALL
+)
 JSON_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object"})
 
 
