@@ -16,7 +16,7 @@ from holon_core import (
 )
 from holon_core.frozen.content import Proposal, bodies, closed, define, read_proposal
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
-from holon_core.operations.frozen_rows import CALLS, ID, visible
+from holon_core.operations.frozen_rows import CALLS, ID, page_of, visible
 from holon_core.operations.schemas import AFTER_ID, LIMIT, WORKSPACE, params
 from holon_core.records.words import LaneKind
 from holon_script_tools.content import problems
@@ -120,12 +120,7 @@ def read(door: Door, given: Params) -> Any:
 
 def list_scripts(door: Door, given: Params) -> Any:
     """Answer a page of scripts."""
-    limit = given.get("limit", 50)
-    found = door.runtime.tools.frozen.list(
-        workspace=door.workspace_of(given), kind=KIND, after=given.get("after", ""), limit=limit
-    )
-    last = found[-1].id if len(found) == limit else None
-    return {"proposals": to_json(found), "next_after": last}
+    return page_of(door, given, kind=KIND)
 
 
 def _script(door: Door, record_id: str) -> FrozenToolRecord:

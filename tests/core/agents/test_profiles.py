@@ -193,11 +193,12 @@ def test_a_session_with_a_contract_ends_by_its_answer_alone(runtime):
     assert session.agent_session.state.value == "finished"
     assert session.agent_session.outputs == (done.output_id,)
     assert code(session.call("host.app/look")) == "not_allowed"
-    with pytest.raises(holon.Refused):
-        session.finish(PLAN)
+    again = session.finish(PLAN)
+    assert (again.output_id, code(again)) == (None, "not_allowed")
+    assert session.agent_session.outputs == (done.output_id,)
     kinds = [each.kind for each in runtime.evidence.list(workspace=None)]
     kinds = [each for each in kinds if each != "operation"]
-    assert kinds[-3:] == ["structured_output", "agent_session", "refused"]
+    assert kinds[-4:] == ["structured_output", "agent_session", "refused", "structured_output"]
     assert session.hand_output(done.output_id, consumer="workflow_runner").value == PLAN
 
 

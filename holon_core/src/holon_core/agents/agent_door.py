@@ -183,8 +183,8 @@ class AgentDoor:
             and the session stays open.
 
         Raises:
-            Refused: ``not_allowed``: the session has no profile, its profile no contract, or it
-                has ended; ``policy_denied`` and the like: policy does not let the operation
+            Refused: ``not_allowed``: the session has no profile, or its profile no contract
+                (that it has ended is a failure of the result); ``policy_denied`` and the like: policy does not let the operation
                 ``agent-session/finish``.
         """
         self._check_open()

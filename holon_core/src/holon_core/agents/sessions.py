@@ -12,7 +12,7 @@ from holon_core.errors import Refused
 from holon_core.governed import Facet, operation
 from holon_core.guard.outputs import accept, chain_of
 from holon_core.names import MAX_NAME, required_text
-from holon_core.records.agent import AgentProfile, AgentSession, AgentSessionState
+from holon_core.records.agent import AgentProfile, AgentSession, AgentSessionState, ProfileState
 from holon_core.records.failure import failure
 from holon_core.records.output import OutputClass, OutputFacts
 from holon_core.records.words import HeldState
@@ -97,14 +97,27 @@ class Sessions(Facet):
         if not profile.has_contract:
             text = f"the profile {profile.id} has no output contract; close the session instead"
             raise Refused(failure("not_allowed", text))
-        session = self.open(caller)
-        if session.state is not AgentSessionState.OPEN:
-            raise Refused(_ended(session))
+        self.open(caller)
         class_id = profile.output_class or own_class_id(profile)
-        result = accept(self._guard, caller, class_id, answer, facts=facts or OutputFacts())
-        if result.output_id is not None:
-            self._end(caller, AgentSessionState.FINISHED, output=result.output_id)
-        return result
+        return accept(
+            self._guard,
+            caller,
+            class_id,
+            answer,
+            facts=facts or OutputFacts(),
+            within=lambda tables, output_id: self._finished(tables, caller, output_id),
+        )
+
+    def _finished(
+        self, tables: Tables, caller: CallerContext, output_id: str
+    ) -> StructuredFailure | None:
+        """End a session by an output that is kept in the same transaction; say if it has ended."""
+        session = _stored(tables, session_id(caller))
+        assert session is not None, "it was opened before"
+        if session.state is not AgentSessionState.OPEN:
+            return _ended(session)
+        self._close(tables, caller, session, AgentSessionState.FINISHED, output=output_id)
+        return None
 
     @operation("agent-session/close", given=_closed)
     def close(self, caller: CallerContext, *, forced: bool = False) -> AgentSession:
@@ -152,6 +165,19 @@ class Sessions(Facet):
             return failure("not_allowed", text, profile=wanted)
         return refuses(profile, caller.plan_step, tool)
 
+    def may_act(self, caller: CallerContext) -> StructuredFailure | None:
+        """Say that a caller's profile is missing or archived, or that its session has ended."""
+        return self._guard.store.read(lambda tables: self._acts(tables, caller))
+
+    def _acts(self, tables: Tables, caller: CallerContext) -> StructuredFailure | None:
+        profile = self._profiles.stored(tables, caller.profile or "")
+        if profile is None or profile.state is not ProfileState.ACTIVE:
+            text = f"no active agent profile {caller.profile}"
+            return failure("not_allowed", text, profile=caller.profile)
+        session = _stored(tables, session_id(caller))
+        ended = session is not None and session.state is not AgentSessionState.OPEN
+        return _ended(session) if session is not None and ended else None
+
     def may_start(self, tables: Tables, attempt: Attempt) -> StructuredFailure | None:
         """Say which limit of its run is reached, inside the transaction that would accept it."""
         caller = attempt.caller
@@ -193,12 +219,15 @@ class Sessions(Facet):
     def _opened(self, tables: Tables, caller: CallerContext) -> AgentSession:
         known = _stored(tables, session_id(caller))
         if known is not None:
-            if known.plan_step != caller.plan_step:
+            if known.plan_step != caller.plan_step and known.state is AgentSessionState.OPEN:
                 known = evolve(known, plan_step=caller.plan_step)
                 _put(tables, known, self._now())
             return known
-        if caller.profile is None or self._profiles.stored(tables, caller.profile) is None:
-            raise Refused(failure("not_allowed", f"no agent profile {caller.profile}"))
+        if caller.profile is None:
+            raise Refused(failure("not_allowed", "the session has no profile; open it with one"))
+        problem = self._acts(tables, caller)
+        if problem is not None:
+            raise Refused(problem)
         made = AgentSession(
             id=session_id(caller),
             principal=caller.principal,
@@ -212,21 +241,30 @@ class Sessions(Facet):
         self._record(tables, caller, made)
         return made
 
-    def _end(
-        self, caller: CallerContext, state: AgentSessionState, *, output: str | None = None
-    ) -> AgentSession:
+    def _end(self, caller: CallerContext, state: AgentSessionState) -> AgentSession:
         def work(tables: Tables) -> AgentSession:
             session = _stored(tables, session_id(caller))
             assert session is not None, "it was opened before"
             if session.state is not AgentSessionState.OPEN:
                 raise Refused(_ended(session))
-            outputs = (*session.outputs, *([] if output is None else [output]))
-            made = evolve(session, state=state, ended_at_unix_seconds=self._now(), outputs=outputs)
-            _put(tables, made, self._now())
-            self._record(tables, caller, made)
-            return made
+            return self._close(tables, caller, session, state)
 
         return self._guard.store.transact(work)
+
+    def _close(
+        self,
+        tables: Tables,
+        caller: CallerContext,
+        session: AgentSession,
+        state: AgentSessionState,
+        *,
+        output: str | None = None,
+    ) -> AgentSession:
+        outputs = (*session.outputs, *([] if output is None else [output]))
+        made = evolve(session, state=state, ended_at_unix_seconds=self._now(), outputs=outputs)
+        _put(tables, made, self._now())
+        self._record(tables, caller, made)
+        return made
 
     def _record(self, tables: Tables, caller: CallerContext, session: AgentSession) -> None:
         facts = {"outcome": session.state.value, "outputs": list(session.outputs)}

@@ -15,6 +15,7 @@ from holon_core.frozen.moving import MOVE_TOOL, Mover
 from holon_core.frozen.proposing import Proposing
 from holon_core.frozen.proving import Proving
 from holon_core.governed import Facet, operation
+from holon_core.guard.standing import require_fit
 from holon_core.names import MAX_TOOL_ID, page, required_text
 from holon_core.records.base import Record
 from holon_core.records.failure import failure
@@ -335,7 +336,7 @@ class FrozenTools(Facet):
             Refused: ``move_not_allowed``, or what a gate says.
             Rejected: With every finding of the definition.
         """
-        record = self.read(record_id)
+        record = self._of(record_id, session.caller)
         move = find(record.state, "promote")
         if not move.approval:
             by = session.caller.principal
@@ -349,13 +350,22 @@ class FrozenTools(Facet):
         Raises:
             Refused: ``move_not_allowed``, ``fixtures_failed``, or what a gate says.
         """
-        record = self.read(record_id)
+        record = self._of(record_id, session.caller)
         move = find(record.state, "unblock")
         if not record.proven:
             record = self._proving.validate(record_id, caller=session.caller)
         if not record.proven:
             raise Refused(failure("fixtures_failed", digest=record.digest))
         return self._approved_move(record, move.target, session, reason)
+
+    def _of(self, record_id: str, caller: CallerContext) -> FrozenToolRecord:
+        """Return a tool for who may move it; refuse whom its workspace is not."""
+        require_fit(self._guard, caller)
+        record = self.read(record_id)
+        if record.workspace != caller.workspace:
+            text = f"ask in its workspace, {record.workspace}"
+            raise Refused(failure("wrong_workspace", text))
+        return record
 
     def _approved_move(
         self, record: FrozenToolRecord, target: FrozenState, session: Session, reason: str

@@ -11,6 +11,7 @@ from holon_core.frozen import store as stored
 from holon_core.frozen.content import bodies, closed, define, digest_of, read_proposal
 from holon_core.frozen.derive import Sample, fixtures_of, schema_of
 from holon_core.frozen.moving import moved_by
+from holon_core.guard.standing import require_fit
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.frozen import (
@@ -64,6 +65,8 @@ class Proposing:
         evidence: Sequence[tuple[str, int]] = (),
     ) -> FrozenToolRecord:
         """Make a proposal; see ``FrozenTools.create``."""
+        if not sees_all:
+            require_fit(self._guard, caller)
         workspace = self._workspace(caller)
         proposal = read_proposal(given)
         samples, provenance = self._runs(calls, workspace, caller, sees_all=sees_all)
@@ -113,8 +116,12 @@ class Proposing:
         sees_all: bool,
     ) -> FrozenToolRecord:
         """Change a proposal; see ``FrozenTools.update``."""
+        if not sees_all:
+            require_fit(self._guard, caller)
         proposal = read_proposal(given)
         workspace = self._records.read(record_id).workspace
+        if not sees_all and caller.workspace != workspace:
+            raise Refused(failure("wrong_workspace", f"ask in its workspace, {workspace}"))
         samples, provenance = self._runs(calls, workspace, caller, sees_all=sees_all)
         definition = self._defined(proposal, samples)
         self._keep(proposal)

@@ -61,6 +61,10 @@ class ProfileGate(Protocol):
         """Say what the profile refuses."""
         ...
 
+    def may_act(self, caller: CallerContext) -> StructuredFailure | None:
+        """Say why a caller may do nothing any more: no such profile, or its session has ended."""
+        ...
+
     def may_start(self, tables: Tables, attempt: Attempt) -> StructuredFailure | None:
         """Say which limit of its run is reached, inside the transaction that would accept it."""
         ...

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
-from holon_core.errors import FAILURES
+from holon_core.errors import FAILURES, Refused
 from holon_core.guard import call as guarded
 from holon_core.guard.attempt import Attempt, Refusal
 from holon_core.guard.evidence import RUNTIME_CHAIN
 from holon_core.guard.results import failure_fragment
+from holon_core.guard.standing import misplaced, unfit
 from holon_core.ids import new_id
 from holon_core.names import MAX_NAME, required_text
 from holon_core.records.failure import failure
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.output import OutputClass
     from holon_core.store.protocol import Tables
+
+    Within = Callable[[Tables, str], StructuredFailure | None]
 
 KIND = "structured_output"
 SOURCE = "holon-structured-output"
@@ -72,15 +75,22 @@ def accept(
     facts: OutputFacts,
     consumer: str | None = None,
     back: Callable[[Any], Any] | None = None,
+    within: Within | None = None,
 ) -> OutputResult:
-    """Judge an answer, keep it where it passed, and record either; see ``Session``."""
+    """Judge an answer, keep it where it passed, and record either; see ``Session``.
+
+    ``within`` is asked last, in the transaction that keeps it, with the output's id.
+    """
     output_class, schema_digest = guard.outputs.get(class_id)
+    unfit_for = unfit(guard, caller)
+    if unfit_for is not None:
+        return _record(guard, caller, output_class, Judgement(failure=unfit_for))
     witness = CallerWitness(guard, caller)
     if consumer is not None and consumer not in output_class.consumers:
         judged = Judgement(failure=_other_consumer(output_class, consumer))
     else:
         judged = judge(output_class, schema_digest, answer, facts=facts, witness=witness, back=back)
-    return _record(guard, caller, output_class, judged)
+    return _record(guard, caller, output_class, judged, within)
 
 
 def hand_over(guard: Guard, caller: CallerContext, output_id: str, consumer: str) -> OutputResult:
@@ -89,8 +99,9 @@ def hand_over(guard: Guard, caller: CallerContext, output_id: str, consumer: str
     required_text(consumer, "a consumer", MAX_NAME)
     stored = guard.store.read(lambda tables: tables.document(COLLECTION, output_id))
     body = None if stored is None else _read(stored.body)
-    if body is None or not _belongs(body, caller):
-        unknown = failure("unknown_output", output=output_id)
+    elsewhere = misplaced(guard, caller)
+    if elsewhere is not None or body is None or not _belongs(body, caller):
+        unknown = elsewhere or failure("unknown_output", output=output_id)
         fields = {"consumer": quote(consumer)}
         return OutputResult(
             status=FAILURES[unknown.code][1],
@@ -153,7 +164,11 @@ def _read(body: bytes) -> dict[str, Any]:
 
 
 def _record(
-    guard: Guard, caller: CallerContext, output_class: OutputClass, judged: Judgement
+    guard: Guard,
+    caller: CallerContext,
+    output_class: OutputClass,
+    judged: Judgement,
+    within: Within | None = None,
 ) -> OutputResult:
     from holon_core.wire.canonical import canonical
 
@@ -172,16 +187,20 @@ def _record(
                 "value": judged.value,
             }
         )
-    refs = _append(
-        guard,
-        caller,
-        output_id,
-        fields,
-        judged.failure,
-        done="accepted",
-        body=body,
-        payload=judged.value,
-    )
+    try:
+        refs = _append(
+            guard,
+            caller,
+            output_id,
+            fields,
+            judged.failure,
+            done="accepted",
+            body=body,
+            payload=judged.value,
+            within=within if passed else None,
+        )
+    except Refused as late:
+        return _record(guard, caller, output_class, Judgement(failure=late.failure))
     return OutputResult(
         status=Status.COMPLETED if judged.failure is None else FAILURES[judged.failure.code][1],
         output_class=output_class.id,
@@ -215,6 +234,7 @@ def _append(
     done: str = "accepted",
     body: bytes | None = None,
     payload: Any = None,
+    within: Within | None = None,
 ) -> tuple[EvidenceRef, ...]:
     """Record one judgement, and in the same transaction keep what was accepted."""
     recorder = guard.recorder
@@ -235,7 +255,12 @@ def _append(
     def work(tables: Tables) -> int:
         if body is not None:
             tables.put_document(COLLECTION, output_id, body, at=at)
-        return tables.append(draft)
+        position = tables.append(draft)
+        problem = None if within is None else within(tables, output_id)
+        if problem is not None:
+            # Nothing of it is kept.
+            raise Refused(problem)
+        return position
 
     seq = guard.store.transact(work)
     guard.pump.notify()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holon_core.errors import JsonRefused
+from holon_core.errors import JsonRefused, Refused
 from holon_core.operations.door import Door, not_allowed
 from holon_core.operations.faults import BadRequest, UnknownOperation
 from holon_core.operations.table import row_of
@@ -15,6 +15,8 @@ from holon_core.records.words import READ_ONLY
 if TYPE_CHECKING:
     from holon_core.records.operation import Operation
 
+# These say themselves what an agent's session that has ended, or can't be, comes to.
+OWN_END = frozenset({"agent-session/open", "agent-session/finish", "agent-session/close"})
 SCHEMA_DOMAIN = "holon-operation/1"
 
 
@@ -69,7 +71,25 @@ def _admitted(door: Door, operation: Operation, params: object) -> dict[str, Any
     if not operation.open_to(door.authorities):
         needed = operation.authority.value
         raise not_allowed(f"{operation.method} needs the authority {needed}", authority=needed)
+    _refuse_misplaced(door, operation)
     return read_params(operation, params)
+
+
+def _refuse_misplaced(door: Door, operation: Operation) -> None:
+    """Refuse who does not belong where it asks, or may do nothing any more.
+
+    Of a governed call the guard says so itself, and in the call's own record. Operators and
+    approvers act for the host, whose workspaces all of them are.
+    """
+    from holon_core.guard.standing import misplaced, unfit
+    from holon_core.operations.trail import CALLS
+
+    if door.sees_all or operation.method in CALLS:
+        return
+    reads = operation.effects <= READ_ONLY or operation.method in OWN_END
+    problem = (misplaced if reads else unfit)(door.runtime._guard, door.caller)
+    if problem is not None:
+        raise Refused(problem)
 
 
 def read_params(operation: Operation, params: object) -> dict[str, Any]:

@@ -127,11 +127,21 @@ def read(door: Door, given: Params) -> Any:
 
 def list_proposals(door: Door, given: Params) -> Any:
     """Answer a page of tools; a caller's own workspace's where it sees no others."""
+    return page_of(door, given)
+
+
+def page_of(door: Door, given: Params, *, kind: str | None = None) -> Any:
+    """Answer a page of tools that a caller may see, of one kind where one is named."""
     limit = given.get("limit", 50)
     state = given.get("state", "any")
+    workspace = door.workspace_of(given)
+    if workspace is None and not door.sees_all:
+        # No workspace is not all of them: each of these tools is of one.
+        return {"proposals": [], "next_after": None}
     found = door.runtime.tools.frozen.list(
-        workspace=door.workspace_of(given),
+        workspace=workspace,
         state=None if state == "any" else FrozenState(state),
+        kind=kind,
         after=given.get("after", ""),
         limit=limit,
     )
