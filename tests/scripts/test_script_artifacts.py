@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holon_core import FrozenState, FrozenToolRecord, Refused
+from holon_core import FrozenState, FrozenToolRecord, Refused, Rejected
 from holon_core.records.words import Authority
 from holon_core.runtime import Runtime
 from holon_core.session import Session
@@ -251,11 +251,15 @@ def test_an_agents_script_becomes_a_proposal_once_its_gate_is_passed(
 
     with pytest.raises(Refused) as caught:
         create(accepted.output_id, session=session)
-    made = create(accepted.output_id, session=session, secret_refs={"KEY": "env:X"})
+    with pytest.raises(Rejected) as rejected:
+        create(accepted.output_id, session=session, secret_refs={"KEY": "env:X"})
+    bound = {"KEY": "secret:shop"}
+    made = create(accepted.output_id, session=session, secret_refs=bound)
 
     assert caught.value.failure.code == "secret_unresolved"
     assert made.provenance[0].digest == accepted.digest
-    assert made.definition.secret_slots[0].ref == "env:X"
+    assert rejected.value.findings[0].path == "/secret_slots/0/ref"
+    assert made.definition.secret_slots[0].ref == "secret:shop"
 
 
 def test_confinement_that_is_required_and_not_there_lets_nothing_run(

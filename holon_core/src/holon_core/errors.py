@@ -220,6 +220,8 @@ FINDINGS: dict[str, str] = {
     "workflow_kind_unknown": "a kind of nodes that no installed distribution brings",
     "workflow_timer": "a time or duration that is none, or too far away",
     "workflow_unmapped": "a part of another format that has no place in a definition",
+    "secret_unbound": "a secret of a proposal whose reference no operator has bound",
+    "secret_in_content": "a part of a proposal that holds the value of a secret",
     "kind_unknown": "a kind of frozen tool that no installed lane brings",
     "not_portable": "a part that the contract it is written to has no place for",
     "returns_plan": "a tool whose purpose is to return a plan, which is a final answer",

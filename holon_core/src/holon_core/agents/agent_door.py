@@ -184,8 +184,8 @@ class AgentDoor:
 
         Raises:
             Refused: ``not_allowed``: the session has no profile, or its profile no contract
-                (that it has ended is a failure of the result); ``policy_denied`` and the like: policy does not let the operation
-                ``agent-session/finish``.
+                (that it has ended is a failure of the result); ``policy_denied`` and the like:
+                policy does not let the operation ``agent-session/finish``.
         """
         self._check_open()
         return self._agent_sessions.finish(self.caller, answer, facts=facts)

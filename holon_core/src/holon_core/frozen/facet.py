@@ -15,6 +15,7 @@ from holon_core.frozen.moving import MOVE_TOOL, Mover
 from holon_core.frozen.proposing import Proposing
 from holon_core.frozen.proving import Proving
 from holon_core.governed import Facet, operation
+from holon_core.guard.secrecy import kept_secret
 from holon_core.guard.standing import require_fit
 from holon_core.names import MAX_TOOL_ID, page, required_text
 from holon_core.records.base import Record
@@ -370,6 +371,10 @@ class FrozenTools(Facet):
     def _approved_move(
         self, record: FrozenToolRecord, target: FrozenState, session: Session, reason: str
     ) -> Promotion:
+        secret = kept_secret(self._guard.redactor, reason, "/reason")
+        if secret is not None:
+            # A call that is held keeps its arguments as they are.
+            raise Refused(secret)
         result = session.call(
             MOVE_TOOL,
             {

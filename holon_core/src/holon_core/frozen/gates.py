@@ -9,6 +9,7 @@ from attrs import frozen
 
 from holon_core.errors import Refused, Rejected
 from holon_core.frozen.content import closed
+from holon_core.frozen.secrecy import unbound_in
 from holon_core.plugins.faults import told
 from holon_core.records.base import Record
 from holon_core.records.failure import StructuredFailure, failure
@@ -32,6 +33,7 @@ class Asked(Record):
 def findings_of(record: FrozenToolRecord, kinds: Kinds) -> list[Finding]:
     """Judge a definition from reading it: schemas, effects, fixtures, and what its kind says."""
     definition, found = closed(record.definition)
+    found += unbound_in(record)
     kind = kinds.get(definition.kind)
     if kind is None:
         text = f"no installed lane brings the kind {definition.kind}"

@@ -13,6 +13,7 @@ from holon_core.frozen import store as stored
 from holon_core.frozen.gates import GATES, JUDGES, Asked, refuse_first
 from holon_core.frozen.lifecycle import find
 from holon_core.guard.execute import failed
+from holon_core.guard.secrecy import kept_secret
 from holon_core.records.failure import failure
 from holon_core.records.frozen import FrozenState, FrozenToolRecord, LifecycleMove
 from holon_core.records.outcome import completed
@@ -205,6 +206,9 @@ class Mover:
                 text = f"the move to {row.target} needs an approval" if row.approval else None
                 raise Refused(failure("approval_required", text))
             made: LifecycleMove = check(tables, record)
+            secret = kept_secret(self._guard.redactor, made.reason, "/reason")
+            if secret is not None:
+                raise Refused(secret)
             if (record.state, record.executor_ref) != (judged.state, judged.executor_ref):
                 raise Refused(failure("conflict", f"{record.id} changed while it was judged"))
             if changed is not None:

@@ -11,6 +11,7 @@ from holon_core.frozen import store as stored
 from holon_core.frozen.content import bodies, closed, define, digest_of, read_proposal
 from holon_core.frozen.derive import Sample, fixtures_of, schema_of
 from holon_core.frozen.moving import moved_by
+from holon_core.frozen.secrecy import unbound, written
 from holon_core.guard.standing import require_fit
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding, has_errors
@@ -22,6 +23,7 @@ from holon_core.records.frozen import (
     LifecycleMove,
     ProvenanceRef,
 )
+from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +70,7 @@ class Proposing:
         if not sees_all:
             require_fit(self._guard, caller)
         workspace = self._workspace(caller)
-        proposal = read_proposal(given)
+        proposal = self._read(given, sees_all=sees_all)
         samples, provenance = self._runs(calls, workspace, caller, sees_all=sees_all)
         provenance += tuple(
             ProvenanceRef(kind="evidence", chain=chain, seq=seq) for chain, seq in evidence
@@ -92,6 +94,7 @@ class Proposing:
                 created_at_unix_seconds=now,
                 provenance=provenance,
                 replaces=before[-1].id if before else "",
+                secrets_bound_by=caller.principal if sees_all else "",
             )
             seq = self._mover.begun(tables, record, by=caller.principal, origin=origin)
             if origin is not None:
@@ -118,7 +121,7 @@ class Proposing:
         """Change a proposal; see ``FrozenTools.update``."""
         if not sees_all:
             require_fit(self._guard, caller)
-        proposal = read_proposal(given)
+        proposal = self._read(given, sees_all=sees_all)
         workspace = self._records.read(record_id).workspace
         if not sees_all and caller.workspace != workspace:
             raise Refused(failure("wrong_workspace", f"ask in its workspace, {workspace}"))
@@ -144,6 +147,7 @@ class Proposing:
                 validation=None,
                 artifact=None,
                 provenance=(*record.provenance, *provenance),
+                secrets_bound_by=caller.principal if sees_all else "",
             )
             if record.state is not FrozenState.PROPOSED:
                 move = LifecycleMove(
@@ -161,6 +165,16 @@ class Proposing:
         self._guard.pump.notify()
         self._guard.learn(self._guard.revision)
         return made
+
+    def _read(self, given: object, *, sees_all: bool) -> Proposal:
+        """Read a proposal; refuse one that holds secrets, or names what no operator has bound."""
+        proposal = read_proposal(given)
+        found = list(written(self._guard.redactor, normalise(given).value))
+        if not sees_all:
+            found += unbound(proposal.secret_slots)
+        if found:
+            raise Rejected("the proposal", found)
+        return proposal
 
     def _workspace(self, caller: CallerContext) -> str:
         if caller.workspace is None:

@@ -244,7 +244,9 @@ class Proving:
             record.id,
             "block",
             by=caller.principal,
-            reason=f"its fixtures regressed: {failed or 'it is not ready to run'}"[:2000],
+            reason=self._guard.redactor.text(
+                f"its fixtures regressed: {failed or 'it is not ready to run'}"
+            )[:2000],
             changed=lambda now: _with_run(now, run),
         )
 

@@ -11,6 +11,7 @@ from holon_core.guard import call as guarded
 from holon_core.guard.attempt import Attempt, Refusal
 from holon_core.guard.evidence import RUNTIME_CHAIN
 from holon_core.guard.results import failure_fragment
+from holon_core.guard.secrecy import kept_secret
 from holon_core.guard.standing import misplaced, unfit
 from holon_core.ids import new_id
 from holon_core.names import MAX_NAME, required_text
@@ -90,6 +91,9 @@ def accept(
         judged = Judgement(failure=_other_consumer(output_class, consumer))
     else:
         judged = judge(output_class, schema_digest, answer, facts=facts, witness=witness, back=back)
+        secret = None if judged.failure else kept_secret(guard.redactor, judged.value)
+        if secret is not None:
+            judged = Judgement(failure=secret)
     return _record(guard, caller, output_class, judged, within)
 
 

@@ -213,6 +213,8 @@ class FrozenToolRecord(Record):
 
     ``id`` is that of the tool, ``frozen.<workspace>/<name>~<version>``. ``digest`` covers the
     definition and nothing else. ``revision`` counts every change of this record.
+    ``secrets_bound_by`` is the operator who proposed it, whose word every reference of a secret
+    has; without one only names that ``holon.toml`` binds are fetched.
     """
 
     id: str
@@ -229,6 +231,7 @@ class FrozenToolRecord(Record):
     validation: ValidationRun | None = None
     moves: tuple[LifecycleMove, ...] = ()
     replaces: str = ""
+    secrets_bound_by: str = ""
     revision: int = field(default=0, validator=ge(0))
     blocked_reason: str | None = field(default=None, validator=optional(max_len(2000)))
 

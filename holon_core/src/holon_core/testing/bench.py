@@ -214,7 +214,11 @@ def freeze(runtime: Runtime, place: Path, proposals: Sequence[Mapping[str, Any]]
     for proposal in proposals:
         frozen_tools = runtime.tools.frozen
         record = frozen_tools.propose(
-            proposal, caller=session.caller, origin=("crystallized", "the conformance suite")
+            proposal,
+            caller=session.caller,
+            origin=("crystallized", "the conformance suite"),
+            # Its secrets are bound by the suite itself.
+            sees_all=True,
         )
         frozen_tools.validate(record.id, caller=session.caller)
         for _ in range(2):
