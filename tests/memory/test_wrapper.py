@@ -116,6 +116,7 @@ def test_memory_needs_a_workspace(rt, tool):
         (WRITE, {"content": "nul\0"}, "/content"),
         (WRITE, {"content": "x", "tags": ["a\nb"]}, "/tags/0"),
         (SEARCH, {"query": " "}, "/query"),
+        (SEARCH, {"query": "nul\0"}, "/query"),
         (SEARCH, {"query": "x", "scope": "user"}, ""),
         (SEARCH, {"query": "x", "cursor": "next"}, "/cursor"),
     ],

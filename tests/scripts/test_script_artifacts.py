@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holon_core import FrozenState, FrozenToolRecord, Refused, Rejected
+from holon_core import FrozenState, FrozenToolRecord, Refused, Rejected, Status
 from holon_core.records.words import Authority
 from holon_core.runtime import Runtime
 from holon_core.session import Session
@@ -102,6 +102,42 @@ def test_a_running_script_cannot_change_its_own_program(make: Make, session: Ses
     assert session.call(record.id, {}).output["said"] != "written"
 
 
+READS = """
+import json
+with open("rules.txt") as file:
+    print(json.dumps({"rule": file.read()}))
+"""
+
+
+@pytest.mark.parametrize("how", ["rewritten", "linked", "removed", "added"])
+def test_a_file_beside_the_program_that_was_swapped_stops_the_run(
+    make: Make, session: Session, tmp_path: Path, how: str
+) -> None:
+    """Also what is not sealed is what was frozen, or nothing runs."""
+    name = f"swapped-{how}"
+    files = {"main.py": READS, "rules.txt": f"deny {how}"}
+    record = make(READS, name=name, files=files)
+    assert session.call(record.id, {}).output == {"rule": f"deny {how}"}
+    folder = Path(str(session.dry_run(record.id, {}).output["working_directory"]))
+    rules = folder / "rules.txt"
+    if how == "added":
+        (folder / "more.txt").write_text("x", encoding="utf-8")
+    else:
+        rules.chmod(0o600)
+        rules.unlink()
+        if how == "rewritten":
+            rules.write_text("allow", encoding="utf-8")
+        elif how == "linked":
+            (tmp_path / "theirs").write_text(f"deny {how}", encoding="utf-8")
+            rules.symlink_to(tmp_path / "theirs")
+
+    result = session.call(record.id, {})
+
+    assert result.status is Status.BLOCKED
+    assert result.failure is not None
+    assert result.failure.code == "artifact_changed"
+
+
 def test_the_working_directory_is_the_managed_folder(make: Make, session: Session) -> None:
     """Which holds its files, read-only."""
     text = "import json, os; print(json.dumps({'files': os.listdir('.')}))"
@@ -178,11 +214,15 @@ def test_secrets_come_as_declared_variables_and_are_nowhere_else(
         ({"files": {"main.py": "", "__main__.py": ""}}, "/files"),
         ({"secret_slots": [{"name": "LD_PRELOAD", "ref": "env:X"}]}, "/secret_slots/0/name"),
         ({"secret_slots": [{"name": "PYTHONPATH", "ref": "env:X"}]}, "/secret_slots/0/name"),
+        ({"secret_slots": [{"name": "GCONV_PATH", "ref": "env:X"}]}, "/secret_slots/0/name"),
+        ({"secret_slots": [{"name": "HTTPS_PROXY", "ref": "env:X"}]}, "/secret_slots/0/name"),
+        ({"secret_slots": [{"name": "OPENSSL_CONF", "ref": "env:X"}]}, "/secret_slots/0/name"),
+        ({"secret_slots": [{"name": "SSLKEYLOGFILE", "ref": "env:X"}]}, "/secret_slots/0/name"),
         ({"effects": ["unknown"]}, "/policy/effects"),
     ],
     ids=[
         *("text", "no file", "not listed", "a path", "not a file", "an option", "two files"),
-        *("NUL", "main", "loader", "python", "unknown"),
+        *("NUL", "main", "loader", "python", "encodings", "proxy", "tls", "tls keys", "unknown"),
     ],
 )
 def test_a_script_is_judged_by_reading_it(

@@ -109,7 +109,12 @@ def search_memory() -> RuntimeToolDescriptor:
             '{"query": "deploy", "types": ["procedure"], "limit": 5}',
         ),
         inputs={
-            "query": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY, "pattern": r"\S"},
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_QUERY,
+                "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$",
+            },
             "limit": {
                 "type": "integer",
                 "minimum": 1,

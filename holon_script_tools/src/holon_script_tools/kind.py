@@ -24,7 +24,7 @@ from holon_core.records.words import LaneKind
 from holon_script_tools import confinement
 from holon_script_tools.content import Command, command_of, problems
 from holon_script_tools.interpreters import INTERPRETERS, PROGRAM, find
-from holon_script_tools.sealing import can_seal, program_bytes, sealed
+from holon_script_tools.sealing import can_seal, changed_file, program_bytes, sealed
 
 if TYPE_CHECKING:
     from holon_core import FrozenTool, Limits, SealedCall
@@ -92,6 +92,11 @@ class ScriptArtifacts:
         wrapped = confinement.wrap(self._settings, argv, tool, call)
         if isinstance(wrapped, StructuredFailure):
             return _failed(wrapped, started=False, blocked=True)
+        changed = changed_file(tool, command.program)
+        if changed is not None:
+            text = f"{changed} of the managed folder is not what was frozen; remove {tool.folder}"
+            problem = failure("artifact_changed", f"{text}, it is written anew")
+            return _failed(problem, started=False, blocked=True)
         call.draft("holon-script-tools", {"confinement": wrapped.told, "interpreter": interpreter})
         with sealed(program_bytes(tool, command.program)) as program:
             outcome = call.run_process(wrapped.argv, cwd=tool.folder, env=env, stdin_fd=program)

@@ -8,6 +8,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +34,28 @@ def program_bytes(tool: FrozenTool, program: str) -> bytes:
             name = zipfile.ZipInfo("__main__.py", _NO_TIME)
             archive.writestr(name, tool.read(program))
     return made.getvalue()
+
+
+def changed_file(tool: FrozenTool, program: str) -> str | None:
+    """Name a file of the managed folder that is not the tool's, or is not as it was frozen.
+
+    What a script reads beside its sealed program lies there, and other programs of the same user
+    can write to it: so it is looked at before each run. The program itself is not read there.
+    """
+    wanted = {each.path: each.sha256 for each in tool.definition.files if each.path != program}
+    found = {
+        place.relative_to(tool.folder).as_posix(): place
+        for place in tool.folder.rglob("*")
+        if place.is_symlink() or not place.is_dir()
+    }
+    found.pop(program, None)
+    for path in sorted({*wanted, *found}):
+        place = found.get(path)
+        if place is None or path not in wanted or place.is_symlink():
+            return path
+        if sha256(place.read_bytes()).hexdigest() != wanted[path]:
+            return path
+    return None
 
 
 def can_seal() -> bool:
