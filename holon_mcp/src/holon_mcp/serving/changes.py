@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.subscriptions import PromptsListChanged, ToolsListChanged
 
 from holon_core.errors import HolonError
-from holon_mcp.serving.clients import MAX_CLIENTS
 
 if TYPE_CHECKING:
     from holon_mcp.serving.server import Serving
@@ -41,9 +40,7 @@ def _moment(serving: Serving) -> Any:
 async def _tell(serving: Serving) -> None:
     await serving.bus.publish(ToolsListChanged())
     await serving.bus.publish(PromptsListChanged())
-    told = list(serving.listeners.items())[-MAX_CLIENTS:]
-    serving.listeners = dict(told)
-    for key, session in told:
+    for key, session in list(serving.listeners.items()):
         try:
             await asyncio.wait_for(session.send_tool_list_changed(), TELL_S)
             await asyncio.wait_for(session.send_prompt_list_changed(), TELL_S)

@@ -12,7 +12,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
 from holon_core.errors import Misuse, Refused
 from holon_core.records.failure import failure
-from holon_mcp.serving.clients import Clients, label_of
+from holon_mcp.serving.clients import MAX_CLIENTS, Clients, label_of
 from holon_mcp.serving.envelope import COMPLETE, LISTED
 from holon_mcp.serving.held import (
     FORM,
@@ -196,6 +196,8 @@ class Serving:
         if context.protocol_version < "2026-07-28":
             connection = context.session._connection
             self.listeners[id(connection)] = context.session
+            if len(self.listeners) > MAX_CLIENTS:
+                del self.listeners[next(iter(self.listeners))]
 
 
 def _whole(message: ToolMessage) -> dict[str, Any]:
