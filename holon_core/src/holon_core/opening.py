@@ -173,7 +173,7 @@ def _assemble(
     behind.manager = offered.manager
     behind.services = Services(services_of(offered))
     loading = _loading(settings, discover=discover)
-    facet = Plugins(offered.manager, store, clock, record, loading=loading)
+    facet = Plugins(offered.manager, store, clock, record, config=settings, loading=loading)
     facet.settle_guards(offered.guards, required, offered.failed)
     workspaces = Workspaces(store, clock, root)
     workspace_config = _workspace_configs(workspaces)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from holon_core.agents.facet import Agents
     from holon_core.clock import Clock
-    from holon_core.config import Config
     from holon_core.guard.approvals import Approvals
     from holon_core.guard.evidence_read import Evidence
     from holon_core.guard.services import Progress
@@ -377,11 +376,6 @@ class Runtime:
     def agents(self) -> Agents:
         """Agents: profiles, sessions, classes of what they answer, dialects of function calling."""
         return self._parts.agents
-
-    @property
-    def config(self) -> Config:
-        """Settings in force, and where each comes from."""
-        return self._guard.config
 
     def close(self) -> tuple[str, ...]:
         """End what this runtime started; a second call does nothing.

@@ -213,7 +213,7 @@ def test_ab_approval_010_an_expired_approval_releases_nothing(rt, session, ran, 
     """Expiry is looked at when the run starts."""
     held = session.call(WRITE, {"a": 1}).held
     approve(rt, held)
-    clock.advance(rt.config.approval_ttl_s + 1)
+    clock.advance(rt.plugins.config.approval_ttl_s + 1)
 
     result = session.release(held)
 
@@ -256,16 +256,16 @@ def test_ab_approval_010_expiry_counts_at_the_start_not_at_the_queue(open_runtim
 def test_ab_approval_011_a_clock_set_back_revives_nothing(rt, session, ran, clock):
     """What was once seen as expired stays so, and evidence notes the step of the clock."""
     ask_and_approve(rt, session, {"a": 1})
-    clock.advance(rt.config.approval_ttl_s + 1)
+    clock.advance(rt.plugins.config.approval_ttl_s + 1)
     assert session.call(WRITE, {"a": 1}).failure.code == "approval_expired"
-    clock.advance(-rt.config.approval_ttl_s)
+    clock.advance(-rt.plugins.config.approval_ttl_s)
 
     again = session.call(WRITE, {"a": 1})
 
     assert again.status == "blocked"
     assert ran == []
     assert rt.evidence.read(again.call_id)[0].body["clock_stepped_back_s"] == (
-        rt.config.approval_ttl_s
+        rt.plugins.config.approval_ttl_s
     )
 
 

@@ -87,7 +87,7 @@ def test_a_persons_no_outweighs_a_grant_and_an_older_yes(rt, session, ran):
 def test_a_no_expires_like_a_yes(rt, session, clock):
     """Afterwards the payload can be asked for again."""
     rt.approvals.deny(session.call(WRITE, {"a": 1}).held, **SAID)
-    clock.advance(rt.config.approval_ttl_s + 1)
+    clock.advance(rt.plugins.config.approval_ttl_s + 1)
 
     assert session.call(WRITE, {"a": 1}).held is not None
 
@@ -194,7 +194,7 @@ def test_an_approval_is_revoked_before_it_is_used(rt, session, ran):
 def test_an_expired_approval_cannot_be_decided(rt, session, clock):
     """The refusal is kept: it stays expired when the clock is set back."""
     held = session.call(WRITE, {"a": 1}).held
-    clock.advance(rt.config.approval_ttl_s)
+    clock.advance(rt.plugins.config.approval_ttl_s)
     with pytest.raises(holon.Refused) as caught:
         approve(rt, held)
     assert code_of(caught) == "approval_expired"
@@ -211,7 +211,7 @@ def test_a_held_call_whose_approval_expired_gets_a_new_one(rt, session, ran, clo
     """Released again it is held again; an edit to the same payload too."""
     held = session.call(WRITE, {"a": 1}).held
     old = rt.approvals.read(held).id
-    clock.advance(rt.config.approval_ttl_s)
+    clock.advance(rt.plugins.config.approval_ttl_s)
     edited = rt.approvals.edit(session.call(WRITE, {"a": 2}).held, {"a": 1}, **SAID)
     assert rt.approvals.read(edited.held).id != old
 
@@ -248,7 +248,7 @@ def test_a_hundred_pending_are_enough_and_expired_ones_do_not_count(
     assert helds[4].held is None
     assert session.call(WRITE, {"n": 0}).held is not None
     assert rt.session(principal="bea").call(WRITE, {"n": 9}).held is not None
-    clock.advance(rt.config.approval_ttl_s + 1)
+    clock.advance(rt.plugins.config.approval_ttl_s + 1)
     assert session.call(WRITE, {"n": 7}).held is not None
 
 
@@ -414,7 +414,7 @@ def test_waiting_sees_what_another_process_decides(rt, open_runtime, session):
 def test_waiting_ends_with_the_expiry(rt, session, clock):
     """Nobody can decide any more."""
     held = session.call(WRITE, {"a": 1}).held
-    clock.advance(rt.config.approval_ttl_s)
+    clock.advance(rt.plugins.config.approval_ttl_s)
 
     assert rt.approvals.wait(held, timeout_s=20).state == "expired"
 

@@ -226,7 +226,7 @@ def test_expired_keys_are_purged_at_an_open(open_runtime, read, clock):
     """So that the store does not grow by what nobody can use any more."""
     with open_runtime(read) as rt:
         rt.session(principal="ann").call("host.app/read", key="old")
-    clock.advance(rt.config.key_ttl_s + 1)
+    clock.advance(rt.plugins.config.key_ttl_s + 1)
 
     rt = open_runtime(read)
 

@@ -103,7 +103,7 @@ def test_a_key_expires(open_runtime, read, ran, clock):
     rt = open_runtime(read)
     session = rt.session(principal="ann")
     session.call(READ, {"n": 7}, key="k")
-    clock.advance(rt.config.key_ttl_s)
+    clock.advance(rt.plugins.config.key_ttl_s)
 
     assert session.call(READ, {"n": 7}, key="k").replayed_from is None
     assert ran == [7, 7]

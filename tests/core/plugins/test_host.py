@@ -85,6 +85,7 @@ def test_a_host_can_neither_approve_nor_call(open_runtime, keeping) -> None:
         "remove_source",
         "service",
         "unbind",
+        "workbench",
     }
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from holon_core.clock import Clock
+    from holon_core.config.records import Config
     from holon_core.plugins.manager import PluginManager
     from holon_core.store.protocol import Store, Tables
 
@@ -45,7 +46,8 @@ class PluginState(Record):
 class Plugins(Facet):
     """What is loaded, what is not and why, and which guards are missing.
 
-    ``loading`` says which installed plugins were looked at.
+    ``config`` are the settings in force, of which plugins may load among them, and where each
+    comes from. ``loading`` says which installed plugins were looked at.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class Plugins(Facet):
         clock: Clock,
         record: Callable[[Tables, str, dict[str, str]], None],
         *,
+        config: Config,
         loading: str = "all",
     ) -> None:
+        self.config = config
         self.loading = loading
         self._manager = manager
         self._store = store
