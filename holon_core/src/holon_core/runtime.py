@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import sys
 import warnings
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +69,7 @@ class Runtime:
         self._parts = parts
         self._guard = parts.guard
         self._open = True
+        _remember(self)
 
     @classmethod
     def open(
@@ -428,7 +432,8 @@ class Runtime:
                 stacklevel=2,
                 source=self,
             )
-            self.close()
+            if not sys.is_finalizing():
+                self.close()
 
     def __repr__(self) -> str:
         state = "open" if self._open else "closed"
@@ -437,6 +442,23 @@ class Runtime:
     def _check_open(self) -> None:
         if not self._open:
             raise RuntimeNotOpen("this runtime was closed; open another")
+
+
+# Closed while the interpreter still works: after that nothing can be imported any more.
+_open_runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()
+
+
+def _remember(runtime: Runtime) -> None:
+    """Have a runtime that nobody closes closed before the interpreter ends."""
+    if not _open_runtimes:
+        atexit.unregister(_close_all)
+        atexit.register(_close_all)
+    _open_runtimes.add(runtime)
+
+
+def _close_all() -> None:
+    for runtime in tuple(_open_runtimes):
+        runtime.__del__()
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:

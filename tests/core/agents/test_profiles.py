@@ -171,7 +171,7 @@ def test_time_and_output_of_a_run_are_limited(runtime, clock):
     limits = Guardrails(max_duration_s=60, max_output_bytes=50)
     session = agent(runtime, AgentProfile(id="p", guardrails=limits))
 
-    assert code(session.call("host.app/look", {"text": "x" * 60})) is None
+    assert code(session.call("host.app/look", {"text": "x" * 30})) is None
     assert session.call("host.app/look").failure.details["limit"] == "max_output_bytes"
     clock.advance(61)
     assert session.call("host.app/look").failure.details["limit"] == "max_duration_s"

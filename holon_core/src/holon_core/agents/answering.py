@@ -131,6 +131,13 @@ def prepare(
     )
 
 
+def beyond(session: Session, call: ModelCall) -> Prepared:
+    """Refuse a call behind those that are answered at once; it is recorded like any other."""
+    text = f"at most {MAX_CALLS} calls are answered at once; make this one again"
+    problem = failure("budget_exceeded", text, limit="calls at once", allowed=MAX_CALLS)
+    return Prepared(call=call, refused=_refused(session, call, problem))
+
+
 def _parsed(arguments: Any) -> Any:
     """Read arguments that are text; what can't be read is left for the guard to refuse."""
     if isinstance(arguments, str):
@@ -287,8 +294,6 @@ def _cut(text: str, limit: int) -> tuple[dict[str, Any], str]:
 def several(tool_calls: Any) -> list[Any] | None:
     """Return the calls of a batch; ``None`` for a single one."""
     if isinstance(tool_calls, (list, tuple)):
-        if len(tool_calls) > MAX_CALLS:
-            raise Misuse(f"at most {MAX_CALLS} calls are answered at once")
         return list(tool_calls)
     return None
 

@@ -39,7 +39,7 @@ class ModelSide:
         if batch is None:
             return self._answered(self._prepared(tool_call, dialect), limit)
         # All are read first: where one is no call at all, none has run.
-        prepared = [self._prepared(each, dialect) for each in batch]
+        prepared = self._all_prepared(batch, dialect)
         return [self._answered(each, limit) for each in prepared]
 
     async def aanswer(self, tool_call: Any, *, dialect: str | None, max_chars: int) -> Any:
@@ -49,11 +49,19 @@ class ModelSide:
         limit = answering.limited(max_chars)
         batch = answering.several(tool_call)
         calls = [tool_call] if batch is None else batch
-        prepared = await asyncio.to_thread(
-            lambda: [self._prepared(each, dialect) for each in calls]
-        )
+        prepared = await asyncio.to_thread(lambda: self._all_prepared(calls, dialect))
         made = await asyncio.gather(*(self._aanswered(each, limit) for each in prepared))
         return made[0] if batch is None else list(made)
+
+    def _all_prepared(self, calls: list[Any], dialect: str | None) -> list[Prepared]:
+        named = None if dialect is None else dialect_named(self._projector, dialect)
+        read = [answering.read_call(self._projector, each, named) for each in calls]
+        return [
+            answering.prepare(self._session, self._projector, self._modelling, call)
+            if number < answering.MAX_CALLS
+            else answering.beyond(self._session, call)
+            for number, call in enumerate(read)
+        ]
 
     def _prepared(self, tool_call: Any, dialect: str | None) -> Prepared:
         named = None if dialect is None else dialect_named(self._projector, dialect)

@@ -193,20 +193,38 @@ class Sessions(Facet):
         return (
             _over(profile, "max_calls", session.calls)
             or _over(profile, "max_duration_s", lasted)
-            or _over(profile, "max_output_bytes", session.output_bytes)
+            or _over(profile, "max_output_bytes", session.output_bytes + session.reserved_bytes)
         )
 
     def started(self, tables: Tables, attempt: Attempt) -> None:
-        """Inside the transaction that accepts a call: count it."""
+        """Inside the transaction that accepts a call: count it, and reserve what it may give."""
         session = self._opened(tables, attempt.caller)
-        _put(tables, evolve(session, calls=session.calls + 1), self._now())
+        profile = self._profiles.stored(tables, session.profile)
+        most = None if profile is None else profile.guardrails.max_output_bytes
+        reserved = 0
+        attempt.reserved_bytes = None
+        if most is not None:
+            left = most - session.output_bytes - session.reserved_bytes
+            if left < attempt.limits.max_output_bytes:
+                attempt.limits = evolve(attempt.limits, max_output_bytes=max(left, 1))
+                attempt.budgeted = True
+            reserved = attempt.reserved_bytes = attempt.limits.max_output_bytes
+        made = evolve(
+            session, calls=session.calls + 1, reserved_bytes=session.reserved_bytes + reserved
+        )
+        _put(tables, made, self._now())
 
     def ended(self, tables: Tables, attempt: Attempt, output_bytes: int) -> None:
         """Inside the transaction that closes a call: count what it gave."""
         session = _stored(tables, session_id(attempt.caller))
-        if session is not None and output_bytes:
-            total = session.output_bytes + output_bytes
-            _put(tables, evolve(session, output_bytes=total), self._now())
+        reserved = attempt.reserved_bytes or 0
+        if session is not None and (output_bytes or reserved):
+            made = evolve(
+                session,
+                output_bytes=session.output_bytes + output_bytes,
+                reserved_bytes=max(0, session.reserved_bytes - reserved),
+            )
+            _put(tables, made, self._now())
 
     def _now(self) -> int:
         return int(self._guard.clock.now())

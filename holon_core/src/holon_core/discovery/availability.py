@@ -36,6 +36,7 @@ class Judge:
         self._caller = caller
         self._left_s = POLICY_S
         self._behind = guard.pump.behind()
+        self._ended = self._why_ended()
 
     def reasons(self, entry: Entry, pin: str | None) -> tuple[BlockingReason, ...]:
         """Return everything outside the request that has to change first; nothing if it may run.
@@ -59,8 +60,18 @@ class Judge:
             return
         yield from self._gates(attempt)
         yield from self._policy(attempt)
+        if self._ended is not None:
+            yield self._ended
         if self._behind is not None:
             yield self._behind
+
+    def _why_ended(self) -> StructuredFailure | None:
+        """Say that the caller's session has ended, or that a budget of it is used up."""
+        profiles = None if self._caller.profile is None else self._guard.profiles
+        if profiles is None:
+            return None
+        attempt = Attempt("", {}, self._caller, mode="explain")
+        return self._guard.store.read(lambda tables: profiles.may_start(tables, attempt))
 
     def _attempt(self, entry: Entry) -> Attempt:
         attempt = Attempt(entry.tool.id, {}, self._caller, mode="explain")

@@ -13,6 +13,7 @@ from holon_core.catalogue.words import terms as terms_of
 from holon_core.discovery import cursor as cursors
 from holon_core.discovery.availability import Judge
 from holon_core.discovery.cursor import Place
+from holon_core.guard.standing import misplaced
 from holon_core.records.discovery import DiscoveredTool, DiscoveryPage, FieldMatch, ScorePart
 from holon_core.records.words import Availability, Surface
 
@@ -54,6 +55,7 @@ class _Page:
         self._caller = caller
         self._request = request
         self._judge = Judge(guard, caller)
+        self._in_place = misplaced(guard, caller) is None
         self._asked = cursors.question(request.query, request.lanes)
         self._after = None if request.cursor is None else cursors.read(request.cursor, self._asked)
         self._judged = 0
@@ -174,6 +176,9 @@ class _Page:
             if entry is None or not _shown(entry, self._caller):
                 continue
             tool = _described(entry, pin, hit, self._judge)
+            if self._in_place and any(r.code == "wrong_workspace" for r in tool.blocking_reasons):
+                # Of another workspace: it is not there for this caller.
+                continue
             # Where a query ranks, this is looked at after duplicates were joined.
             if (
                 self._request.query

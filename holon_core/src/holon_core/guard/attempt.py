@@ -81,6 +81,10 @@ class Attempt:
     opened: OpenCall | None = None
     # Counts what the call gives, where its caller works under a profile.
     profiles: ProfileGate | None = None
+    # What it may give at most of its caller's budget of output, in bytes.
+    reserved_bytes: int | None = None
+    # Its limit of output is what is left of that budget.
+    budgeted = False
     limits: Limits
     effects_used: frozenset[Effect] = frozenset()
     _cancel: CancelToken | None = None

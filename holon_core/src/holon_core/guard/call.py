@@ -336,7 +336,7 @@ def _in_transaction(
         answer = asking.check_key(guard, attempt, tables, now)
         if answer is not None:
             return answer
-    watched = attempt.caller.profile is not None and attempt.mode in ("call", "release")
+    watched = attempt.caller.profile is not None and attempt.mode in ("call", "release", "request")
     profiles = guard.profiles if watched else None
     problem = None if profiles is None else profiles.may_start(tables, attempt)
     if problem is not None:
@@ -345,7 +345,7 @@ def _in_transaction(
         answer = asking.check_approval(guard, attempt, tables, now)
         if answer is not None:
             return answer
-    if profiles is not None:
+    if profiles is not None and attempt.mode != "request":
         profiles.started(tables, attempt)
         attempt.profiles = profiles
     if attempt.mode == "request":

@@ -105,6 +105,10 @@ def _output(guard: Guard, attempt: Attempt, output: Any) -> Ending:
     except JsonRefused as error:
         if error.rule == "too_large":
             text = f"the output is larger than {limit} bytes"
+            if attempt.budgeted:
+                text += ", which is all that is left of max_output_bytes of the profile"
+                details = {"limit": "max_output_bytes", "left": limit}
+                return Ending(Status.FAILED, problem=failure("budget_exceeded", text, **details))
             return Ending(Status.FAILED, problem=failure("output_too_large", text))
         text = f"the output is not JSON: {error.message}"
         problem = failure("output_not_json", text, path=error.path)

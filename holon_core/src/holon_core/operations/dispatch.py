@@ -13,6 +13,7 @@ from holon_core.records.failure import failure
 from holon_core.records.words import READ_ONLY
 
 if TYPE_CHECKING:
+    from holon_core.records.failure import StructuredFailure
     from holon_core.records.operation import Operation
 
 # These say themselves what an agent's session that has ended, or can't be, comes to.
@@ -71,12 +72,14 @@ def _admitted(door: Door, operation: Operation, params: object) -> dict[str, Any
     if not operation.open_to(door.authorities):
         needed = operation.authority.value
         raise not_allowed(f"{operation.method} needs the authority {needed}", authority=needed)
-    _refuse_misplaced(door, operation)
+    problem = refused_by_standing(door, operation)
+    if problem is not None:
+        raise Refused(problem)
     return read_params(operation, params)
 
 
-def _refuse_misplaced(door: Door, operation: Operation) -> None:
-    """Refuse who does not belong where it asks, or may do nothing any more.
+def refused_by_standing(door: Door, operation: Operation) -> StructuredFailure | None:
+    """Say that a caller does not belong where it asks, or may do nothing any more.
 
     Of a governed call the guard says so itself, and in the call's own record. Operators and
     approvers act for the host, whose workspaces all of them are.
@@ -85,11 +88,9 @@ def _refuse_misplaced(door: Door, operation: Operation) -> None:
     from holon_core.operations.trail import CALLS
 
     if door.sees_all or operation.method in CALLS:
-        return
+        return None
     reads = operation.effects <= READ_ONLY or operation.method in OWN_END
-    problem = (misplaced if reads else unfit)(door.runtime._guard, door.caller)
-    if problem is not None:
-        raise Refused(problem)
+    return (misplaced if reads else unfit)(door.runtime._guard, door.caller)
 
 
 def read_params(operation: Operation, params: object) -> dict[str, Any]:

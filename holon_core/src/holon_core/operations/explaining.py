@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holon_core.operations.answers import to_json
-from holon_core.operations.dispatch import read_params
+from holon_core.operations.dispatch import read_params, refused_by_standing
 from holon_core.operations.faults import BadRequest
 from holon_core.operations.governing import Asked
 from holon_core.operations.trail import CALLS
@@ -47,6 +47,9 @@ def explain_operation(door: Door, operation: Operation, params: object) -> dict[
 def _stopped(door: Door, operation: Operation) -> str | None:
     if not operation.open_to(door.authorities):
         return f"{operation.method} needs the authority {operation.authority.value}"
+    problem = refused_by_standing(door, operation)
+    if problem is not None:
+        return f"{problem.code}: {problem.message}"
     if operation.effects <= READ_ONLY:
         return "it only reads, so that policy is not asked"
     if operation.method in CALLS:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.cancel import CancelToken
+from holon_core.errors import Refused
 from holon_core.names import checked_caller, required_name
 from holon_core.operations import jsonrpc
 from holon_core.operations.dispatch import dispatch
@@ -21,6 +22,7 @@ from holon_core.operations.jsonrpc import Fault, Message, Request
 from holon_core.operations.lines import nobody_reads, read_lines, write_all
 from holon_core.operations.pool import Pool
 from holon_core.operations.table import row_of
+from holon_core.records.failure import failure
 from holon_core.records.words import Authority
 from holon_core.session import Session
 
@@ -35,6 +37,9 @@ PROGRESS = "$/progress"
 # Threads that answer at once, and requests that may wait for one.
 MAX_THREADS = 32
 MAX_PENDING = 1024
+# What waits for people has threads of its own, and takes none of those that others need.
+WAITING = frozenset({"execution-approval/wait"})
+MAX_WAITING = 8
 # How long what was cancelled is waited for at the end, in seconds.
 GRACE_S = 5.0
 _WATCH_S = 0.2
@@ -87,6 +92,7 @@ class Server:
         self._approver = caller
         self._authorities = granted(authorities)
         self._pool = Pool(MAX_THREADS, name="holon-serve")
+        self._waits = Pool(MAX_WAITING, name="holon-serve-wait")
         self._ends: SimpleQueue[str] = SimpleQueue()
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
@@ -158,6 +164,7 @@ class Server:
         if held:
             self._write_lock.release()
         self._pool.close()
+        self._waits.close()
 
     def _read(self, source: int) -> None:
         for line in read_lines(source, jsonrpc.MAX_LINE_BYTES, stopped=lambda: self._closed):
@@ -208,7 +215,8 @@ class Server:
                 if job.key is not None:
                     self._by_id[job.key] = job
         if fault is None:
-            self._pool.submit(lambda: self._answer(job))
+            pool = self._waits if request.method in WAITING else self._pool
+            pool.submit(lambda: self._answer(job))
         else:
             deliver(jsonrpc.error_message(fault) if request.answered else None)
 
@@ -220,6 +228,11 @@ class Server:
         if len(self._jobs) >= MAX_PENDING:
             text = f"more than {MAX_PENDING} requests at once; wait for some answers"
             return Fault(code=jsonrpc.BUSY, message=text, id=request_id)
+        waiting = sum(each.request.method in WAITING for each in self._jobs)
+        if job.request.method in WAITING and waiting >= MAX_WAITING:
+            text = f"{MAX_WAITING} requests of this caller wait already"
+            problem = failure("budget_exceeded", text, limit="waits at once", allowed=MAX_WAITING)
+            return jsonrpc.fault_of(Refused(problem), request_id)
         return None
 
     def _cancel(self, request: Request) -> Message | None:

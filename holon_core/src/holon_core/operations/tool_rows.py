@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from holon_core.errors import Refused
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
 from holon_core.operations.door import Door, Params
 from holon_core.operations.schemas import (
@@ -18,6 +19,7 @@ from holon_core.operations.schemas import (
     text,
 )
 from holon_core.records.explanation import ExplainStep, Explanation
+from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.operation import Operation
 from holon_core.records.result import ToolResult
@@ -44,7 +46,16 @@ def list_tools(door: Door, given: Params) -> Any:
     limit = given.get("limit", 50)
     found = door.runtime.tools.list(after=given.get("after", ""), limit=limit)
     last = found[-1].id if len(found) == limit else None
-    return {"tools": to_json(found), "next_after": last, "faults": list(_faults(door.runtime))}
+    shown = [tool for tool in found if door.sees_all or not _elsewhere(door, tool.id)]
+    return {"tools": to_json(shown), "next_after": last, "faults": list(_faults(door.runtime))}
+
+
+def _elsewhere(door: Door, tool_id: str) -> bool:
+    from holon_core.guard.elsewhere import is_elsewhere
+
+    guard = door.runtime._guard
+    entry = guard.catalogue.get(tool_id)
+    return entry is not None and is_elsewhere(guard, entry, door.caller)
 
 
 def _faults(runtime: Runtime) -> Iterator[dict[str, str]]:
@@ -61,6 +72,8 @@ def read_tool(door: Door, given: Params) -> Any:
     """Answer one tool, and what registration said about it."""
     tools = door.runtime.tools
     tool = tools.read(given["tool"])
+    if not door.sees_all and _elsewhere(door, tool.id):
+        raise Refused(failure("unknown_tool", f"no tool {tool.id} in this workspace"))
     return {"tool": to_json(tool), "findings": to_json(tools.findings(tool.id))}
 
 
@@ -116,6 +129,8 @@ def explain_policy(door: Door, given: Params) -> Any:
     decision = Decision.DENY.value if said == "block" else said
     by = next((rule.detail for rule in rules if rule.verdict == decision), None)
     stopped = None if steps else explained.steps[-1].detail
+    spent = (each.detail for each in explained.steps if each.step == "budget" and each.detail)
+    stopped = next(spent, stopped)
     return {
         "tool": explained.tool,
         "decision": decision,

@@ -82,7 +82,8 @@ class AgentProfile:
 class AgentSession:
     """What is kept of an agent's session; it survives the runtime.
 
-    ``outputs`` are ids of accepted outputs. Times are Unix seconds.
+    ``outputs`` are ids of accepted outputs. ``reserved_bytes`` are those of calls that run, and of
+    calls whose process died. Times are Unix seconds.
     """
 
     id: str
@@ -96,4 +97,5 @@ class AgentSession:
     ended_at_unix_seconds: int | None = None
     calls: int = 0
     output_bytes: int = 0
+    reserved_bytes: int = 0
     outputs: tuple[str, ...] = ()
