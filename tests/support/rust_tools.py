@@ -116,14 +116,18 @@ def one(record_id: str) -> dict[str, str]:
 
 
 def create(
-    runtime: Runtime, session: Session, given: Mapping[str, Any], name: str = "words"
+    runtime: Runtime,
+    session: Session,
+    given: Mapping[str, Any],
+    name: str = "words",
+    version: str = "0.1.0",
 ) -> str:
     """Propose a tool; return its id."""
     params = {
         "workspace_id": session.caller.workspace,
         "proposal": given,
         "name": name,
-        "version": "0.1.0",
+        "version": version,
     }
     made = ask(runtime, session, "create-frozen-tool-proposal", params)
     return str(made["id"])
@@ -152,11 +156,3 @@ def activate(
         assert made is not None
         assert settle(runtime, session, made.held).failure is None
     return frozen.read(record_id)
-
-
-def share_home(root: Path, home: Path) -> None:
-    """Let a storage root use crates that another one fetched."""
-    folder = root / "plugins" / "holon-rust-tools"
-    folder.mkdir(parents=True, exist_ok=True)
-    if home.is_dir() and not (folder / "h").exists():
-        (folder / "h").symlink_to(home)

@@ -108,6 +108,17 @@ def _follow() -> click.Command:
     return follow_command()
 
 
+def _rust_new() -> click.Command:
+    from holon_cli.rust_new import new_command
+
+    return new_command()
+
+
+# What the command alone has under the noun of a lane, where that lane is installed.
+OF_LANES: Mapping[tuple[str, str], Callable[[], click.Command]] = {
+    ("rust-code-tool", "new"): _rust_new,
+}
+
 # Commands that are no operations: each belongs to a person, a shell or the machine.
 COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] = {
     ("approval", "watch"): ("Walk through the calls that wait for a person", _watch),
@@ -146,6 +157,8 @@ class Verbs(HelpfulGroup):
         return [*self._rows(), *self._only()]
 
     def _only(self) -> dict[str, Callable[[], click.Command]]:
+        if self._offered is not None:
+            return {verb: make for (noun, verb), make in OF_LANES.items() if noun == self.noun}
         names = {self.noun, *(alias for alias, noun in ALIASES.items() if noun == self.noun)}
         return {
             path[1]: make

@@ -28,7 +28,8 @@ def foreign_inputs(target: Path, tool: FrozenTool) -> StructuredFailure | None:
     wanted = {each.path for each in tool.definition.files}
     for note in target.glob("*/deps/*.d"):
         lines = note.read_text(encoding="utf-8", errors="replace").splitlines()
-        inputs = [name for line in lines for name in _inputs(line)]
+        # The compiler is started in the root of the package, and told of its files from there.
+        inputs = [os.path.normpath(tool.folder / name) for line in lines for name in _inputs(line)]
         if not any(name.startswith(root) for name in inputs):
             continue
         for name in inputs:
