@@ -18,6 +18,7 @@ class Setup:
     workspace: str | None = None
     role: str | None = None
     profile: str | None = None
+    plan_step: str | None = None
     actor: str | None = None
     tools: str | None = None
     app: str | None = None
@@ -45,7 +46,9 @@ class Setup:
         given.pop("json", None)
         for name, value in given.items():
             if not value.strip():
-                raise click.UsageError(f"--{name} is empty: leave it out, or say one", context)
+                raise click.UsageError(
+                    f"--{name.replace('_', '-')} is empty: leave it out, or say one", context
+                )
         return cls(**given)
 
 
@@ -60,6 +63,7 @@ def common_options() -> list[click.Parameter]:
         ),
         _option("role", "NAME", "Role of the caller."),
         _option("profile", "NAME", "Profile of the caller."),
+        _option("plan_step", "NAME", "Step of the caller's plan, of its profile."),
         _option("actor", "NAME", "Who calls and decides; else the user of the operating system."),
         _option(
             "tools",
@@ -83,4 +87,5 @@ def common_options() -> list[click.Parameter]:
 
 
 def _option(name: str, metavar: str, text: str, *, env: str | None = None) -> click.Option:
-    return click.Option([f"--{name}", f"{_PREFIX}{name}"], metavar=metavar, help=text, envvar=env)
+    shown = f"--{name.replace('_', '-')}"
+    return click.Option([shown, f"{_PREFIX}{name}"], metavar=metavar, help=text, envvar=env)

@@ -123,6 +123,7 @@ def caller_of(runtime: Runtime, setup: Setup, actor: str) -> CallerContext:
         workspace=_workspace(runtime, setup.workspace),
         role=setup.role,
         profile=setup.profile,
+        plan_step=setup.plan_step,
     ).caller
 
 

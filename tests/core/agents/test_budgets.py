@@ -120,3 +120,16 @@ def test_calls_beyond_the_most_of_one_answer_are_refused_each(
     assert [code(each.result) for each in messages[-3:]] == ["", *["budget_exceeded"] * 2]
     last = runtime.evidence.read(messages[-1].result.call_id)
     assert [each.kind for each in last] == ["refused"]
+
+
+def test_a_session_without_a_step_gets_what_no_step_restricts(runtime: holon.Runtime) -> None:
+    """Leaving the step out opens nothing that the plan closes somewhere."""
+    steps = (holon.PlanStep(id="wait", excluded_tools=("host.app/look",)), holon.PlanStep(id="go"))
+    profile = AgentProfile(id="s", role="r", plan_steps=steps)
+    runtime.agents.profiles.create(profile, by="op", reason="r")
+
+    without = runtime.session(principal="ann", profile="s", run="1")
+    within = runtime.session(principal="ann", profile="s", plan_step="go", run="2")
+
+    assert code(without.call("host.app/look")) == "not_allowed"
+    assert code(within.call("host.app/look")) == ""

@@ -184,7 +184,7 @@ def refuses(
         text = f"the profile {profile.id} allows effects up to {ceiling}"
         return failure("not_allowed", text, profile=profile.id)
     if plan_step is None:
-        return None
+        return _unplanned(profile, tool)
     step = next((each for each in profile.plan_steps if each.id == plan_step), None)
     if step is None:
         text = f"the profile {profile.id} has no step {plan_step}"
@@ -192,6 +192,15 @@ def refuses(
     if not allows(step.allowed_tools, step.excluded_tools, tool.id):
         text = f"the step {plan_step} of {profile.id} does not allow {tool.id}"
         return failure("not_allowed", text, profile=profile.id, plan_step=plan_step)
+    return None
+
+
+def _unplanned(profile: AgentProfile, tool: RuntimeToolDescriptor) -> StructuredFailure | None:
+    """Refuse, to a session without a step, what any step of its profile restricts."""
+    for step in profile.plan_steps:
+        if not allows(step.allowed_tools, step.excluded_tools, tool.id):
+            text = f"the step {step.id} of {profile.id} restricts {tool.id}; say which step it is"
+            return failure("not_allowed", text, profile=profile.id)
     return None
 
 
