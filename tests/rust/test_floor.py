@@ -128,6 +128,10 @@ def test_abuse_cases_of_the_area_rust(runtime: Runtime, session: Session, case_i
             "macro_rules! m { ($a:ident $b:tt) => { $a $b } } fn main() { m!(env; x); }",
             "rust_external_input",
         ),
+        (
+            "fn main() { dbg!({ macro_rules! q { ($($p:tt)*) => {} } q!(std::include) }); }",
+            "rust_external_input",
+        ),
         ('fn main() { env!("HOME"); }', "rust_external_input"),
         ('fn main() { option_env!(concat!("A")); }', "rust_external_input"),
         ('use std::env as e; fn main() { e!("HOME"); }', "rust_external_input"),

@@ -29,7 +29,11 @@ def source_findings(files: Mapping[str, bytes]) -> Iterator[RustFinding]:
         files: By path; those that end in ``.rs`` are read.
     """
     sources = {path: parsed(body) for path, body in files.items() if path.endswith(".rs")}
-    macros = any(token.text == "macro_rules!" for each in sources.values() for token in each.tokens)
+    macros = any(
+        _name(token.text).startswith("macro_rules")
+        for each in sources.values()
+        for token in each.tokens
+    )
     for path, source in sources.items():
         if source.broken_line:
             told = "it does not parse, so that nothing can be said of it"
