@@ -34,7 +34,9 @@ def test_every_command_has_a_row_and_every_row_a_command():
     rows = {path for path in commands if path not in COMMAND_ONLY}
     methods = {f"{ALIASES.get(path[0], path[0])}/{path[1]}" for path in rows}
     assert methods == set(OPERATIONS)
-    assert set(COMMAND_ONLY) <= commands
+    # Nouns of plugins are there once a runtime with them is open.
+    nouns = {path[0] for path in commands}
+    assert {path for path in COMMAND_ONLY if path[0] in nouns or len(path) == 1} <= commands
 
 
 def test_every_noun_of_the_table_has_its_text():

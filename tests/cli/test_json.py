@@ -37,7 +37,7 @@ ASKED: dict[str, list[str]] = {
     "evidence/head": [],
     "evidence/export": ["bundle.jsonl"],
     "evidence/erase": ["--call-id", "CALL", "--reason", "r"],
-    "agent-profile/create": ['{"id": "p1"}', "--reason", "r"],
+    "agent-profile/create": ["PROFILE", "--reason", "r"],
     "agent-profile/list": [],
     "agent-session/list": [],
     "structured-output/classes": [],
@@ -67,8 +67,9 @@ REFUSED = {
     "skill/revoke-execution": ["holon-elegy.nobody/s", "--reason", "r"],
     "runtime-skill/load": ["holon-elegy.nobody/s"],
     "plugin/retire": ["g", "--reason", "r"],
+    "structured-output/hand-over": ["o", "plan_approval_gate"],
     "agent-profile/read": ["p"],
-    "agent-profile/update": ['{"id": "p"}', "--reason", "r"],
+    "agent-profile/update": ["PROFILE", "--reason", "r"],
     "agent-profile/archive": ["p", "--reason", "r"],
     "agent-session/open": [],
     "agent-session/read": ["s"],
@@ -92,13 +93,21 @@ def test_every_operation_is_asked_here():
     assert {*ASKED, *REFUSED} == set(OPERATIONS)
 
 
+@pytest.fixture
+def profile(tmp_path):
+    """A file with an agent profile; PROFILE stands for it."""
+    file = tmp_path / "profile.json"
+    file.write_text('{"id": "p1"}', encoding="utf-8")
+    return str(file)
+
+
 @pytest.mark.parametrize("method", ASKED)
-def test_the_document_is_the_answer_of_the_operation(holon, method):
+def test_the_document_is_the_answer_of_the_operation(holon, method, profile):
     """A tool's own printing goes to standard error; the answer fits its schema."""
     call = ("tool", "call", "host.cli/write", "path=x", "text=y", "--json")
     recorded = OPERATIONS[method].noun in RECORDED or "CALL" in ASKED[method]
     held = holon(*call).json["held"] if recorded else ""
-    words = [held if word == "CALL" else word for word in ASKED[method]]
+    words = [{"CALL": held, "PROFILE": profile}.get(word, word) for word in ASKED[method]]
 
     done = holon(*method.split("/"), *words, "--json")
 
@@ -107,11 +116,13 @@ def test_the_document_is_the_answer_of_the_operation(holon, method):
 
 
 @pytest.mark.parametrize("method", REFUSED)
-def test_a_refused_operation_is_a_document(holon, method):
-    """Status and failure, exit code 3."""
-    done = holon(*method.split("/"), *REFUSED[method], "--json")
+def test_a_refused_operation_is_a_document(holon, method, profile):
+    """Status and failure; the exit code is that of the status."""
+    words = [profile if word == "PROFILE" else word for word in REFUSED[method]]
 
-    assert done.code == 3
+    done = holon(*method.split("/"), *words, "--json")
+
+    assert done.code == {"blocked": 3, "failed": 1}[done.json["status"]]
     assert done.json["failure"]["code"]
 
 

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from holon_workflows.service import Workflows
 
 _ID = text("Its id.", limit=100)
-_COLUMNS = {
-    "target-descriptor": ("id", "product_name", "version_range", "state"),
-    "surface-map": ("id", "target", "state"),
-    "bridge-binding": ("id", "surface_map", "needs", "state"),
-    "bridge-session": ("id", "binding", "status", "state", "updated_at"),
-}
 _WHAT = {
     "target-descriptor": "a program that is piloted",
     "surface-map": "a map of the surfaces of a program",
@@ -107,8 +101,6 @@ def rows(flows: Workflows) -> list[Operation]:
                 partial(list_things, noun),
                 params((), after=AFTER_ID, limit=LIMIT),
                 answer(items=listed(OBJECT), next_after=MAYBE_TEXT),
-                listing="items",
-                columns=_COLUMNS[noun],
                 doc=f"List by id: {what.split(';')[0]}.",
             )
         )
