@@ -110,7 +110,7 @@ def _same(
     if row.get("version") != version:
         yield f"{name} is {row.get('version')!r:.40}; the catalogue has {version}"
     if row.get("source") != REGISTRY:
-        yield f"{name} is not from crates.io"
+        yield f"{name} is not from the public registry of crates"
     if row.get("checksum") != checksum:
         yield f"{name} has no checksum, or another one than the catalogue"
     if sorted(map(str, row.get("dependencies", []))) != sorted(depends):
