@@ -113,7 +113,10 @@ USES: dict[str, Callable[[Tables], object]] = {
     "purge_keys": lambda t: t.purge_keys(9, limit=5),
     "put_document": lambda t: [t.put_document("n", "d", b"{}", at=1) for _ in range(2)],
     "add_document": lambda t: t.add_document("n", "e", b"{}", at=1),
-    "set_document": lambda t: [t.set_document("n", "s", b"{}", at=1) for _ in range(2)],
+    "set_document": lambda t: [
+        t.set_document("n", "s", b"{}", at=at)  # type: ignore[func-returns-value]
+        for at in (1, 2)
+    ],
     "delete_document": lambda t: t.delete_document("n", "s"),
     "documents_under": lambda t: t.documents_under("n", "d/", after="d/1", limit=5),
     "lease": lambda t: t.lease("l"),
