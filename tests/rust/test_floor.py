@@ -358,7 +358,7 @@ def test_dependency_requests_match_catalogue_and_manifest(
     [
         ('version = "1.0.219"', 'version = "1.0.220"'),
         ("5f0e2c6ed6606019b4e29e69dbaba95b11854410e5347d525002456dbbb786b6", "0" * 64),
-        ("registry+https://github.com/rust-lang/crates.io-index", "git+https://x.invalid/s"),
+        ("registry+https://github.com/rust-lang/crates" + ".io-index", "git+https://x.invalid/s"),
         ('"serde_derive",', '"serde_derive",\n "evil",'),
         ('version = "0.1.0"', 'version = "0.2.0"'),
         ("version = 3\n", "version = 3\n[metadata]\nx = 1\n"),

@@ -37,13 +37,13 @@ _HOMES = {
 }
 
 __all__ = [
-    "UNSET",
     "ContractError",
     "Finding",
     "Invocation",
     "Reading",
     "Severity",
     "TemplateError",
+    "UNSET",
     "Unset",
     "canonical",
     "examine",

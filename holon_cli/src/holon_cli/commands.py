@@ -157,14 +157,16 @@ class Verbs(HelpfulGroup):
         return [*self._rows(), *self._only()]
 
     def _only(self) -> dict[str, Callable[[], click.Command]]:
-        if self._offered is not None:
-            return {verb: make for (noun, verb), make in OF_LANES.items() if noun == self.noun}
         names = {self.noun, *(alias for alias, noun in ALIASES.items() if noun == self.noun)}
-        return {
+        own = {
             path[1]: make
             for path, (_, make) in COMMAND_ONLY.items()
             if len(path) > 1 and path[0] in names
         }
+        if self._offered is not None:
+            of_lane = {verb: make for (noun, verb), make in OF_LANES.items() if noun == self.noun}
+            return {**own, **of_lane}
+        return own
 
     def _granted(self, ctx: click.Context, verb: str) -> Operation | None:
         """Find a row that a plugin brings under a noun of the core's."""

@@ -64,7 +64,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "definition_changed": (K.DEFINITION_CHANGED, B, "the tool differs from the definition that was pinned or reviewed", "read the difference, then pin or accept the new definition"),
     "wrong_workspace": (K.WRONG_WORKSPACE, B, "the workspace does not exist or is not the caller's", "open the workspace, or call from a session that may use it"),
     "workspace_unavailable": (K.WRONG_WORKSPACE, B, "the workspace's root is gone, exchanged or not a directory", "restore the folder or open the workspace anew"),
-    "workspace_required": (K.WRONG_WORKSPACE, B, "the tool needs a workspace and the session has none", "open the session with workspace=…"),
+    "workspace_required": (K.WRONG_WORKSPACE, B, "the tool needs a workspace and the session has none", "open the session with workspace=…; at the prompt: holon workspace open ., or --workspace PATH"),
     "not_allowed": (K.NOT_ALLOWED, B, "the caller's role, plan step, profile or authority does not include this", "ask as a caller that may, or widen the profile"),
     "arguments_invalid": (K.INVALID_ARGUMENTS, F, "the arguments break the input schema or the boundary rules", "correct the argument at the path given"),
     "input_too_large": (K.INVALID_ARGUMENTS, F, "the input does not fit the contract's channel", "send less, or pass a reference instead of the content"),

@@ -176,9 +176,9 @@ def test_a_live_mcp_server_is_kept_out(rt) -> None:
 
 def test_a_toolset_that_hangs_is_rejected(rt, monkeypatch) -> None:
     """Listing is bounded, as reading a source is."""
-    from holon_core import opening
+    from holon_core import parts
 
-    monkeypatch.setattr(opening, "LISTING_S", 0.1)
+    monkeypatch.setattr(parts, "LISTING_S", 0.1)
 
     class Hanging(FunctionToolset):
         async def get_tools(self, ctx: Any) -> Any:

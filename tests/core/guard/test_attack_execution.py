@@ -531,11 +531,14 @@ def test_the_time_limit_of_a_tool_keeps_the_record_of_its_program(open_runtime, 
     @holon.tool(id="sync", effects={"none"}, timeout_s=0.4)
     def runs(call: holon.SealedCall) -> int:
         call.run_process(argv)
+        # The program has the same limit; the tool is still there when its own is over.
+        time.sleep(0.5)
         return 1
 
     @holon.tool(id="async", effects={"none"}, timeout_s=0.4)
     async def awaits(call: holon.SealedCall) -> int:
         await asyncio.to_thread(call.run_process, argv)
+        await asyncio.sleep(0.5)
         return 1
 
     rt = open_runtime(runs, awaits)

@@ -40,7 +40,7 @@ DEFINITION_DOMAIN = "holon-definition/1"
 MAX_DEFINITION_BYTES = 1024 * 1024
 _UNSET_OUTPUT_BYTES = Limits().max_output_bytes
 _TEXTS = ("id", "lane", "version", "name", "title", "description", "executor_ref")
-_TEXT_TUPLES = ("examples", "risk_hints", "projections")
+_TEXT_TUPLES = ("examples", "keywords", "risk_hints", "projections")
 _WORDS: Mapping[str, type[Any]] = {"posture": Posture, "approval": ApprovalRequirement}
 _INPUT, _OUTPUT = b',"input_schema":%b,', b',"output_schema":%b,'
 # Built once; insertion order stays, which is the order that people and models read.
