@@ -52,7 +52,7 @@ CORE_NOUNS = frozenset(
 # Rows under a noun of the core's that one distribution of this project brings.
 GRANTED = {"skill/import-elegy-v2": "holon-elegy"}
 COMMAND_WORDS = frozenset(
-    {"approval", "frozen-tool", "completion", "demo", "doctor", "lane", "serve", "tool"}
+    {"approval", "frozen-tool", "completion", "demo", "doctor", "lane", "mcp", "serve", "tool"}
 )
 # Options that every command has already.
 COMMON_OPTIONS = frozenset({"actor", "app", "help", "json", "root", "tools"})
