@@ -173,5 +173,6 @@ def test_words_of_the_command_are_no_nouns_of_plugins() -> None:
     words = {*ALIASES, *(path[0] for path in COMMAND_ONLY)} - {"skill", "workflow-run"}
     assert words == COMMAND_WORDS
     flags = {param.opts[0].removeprefix("--") for param in common_options()}
-    # These three a row may have: it then takes what the common option says.
-    assert flags - {"workspace", "role", "profile"} | {"help"} == COMMON_OPTIONS
+    # These a row may have: it then takes what the common option says.
+    shared = {"workspace", "role", "profile", "plan-step"}
+    assert flags - shared | {"help"} == COMMON_OPTIONS
