@@ -260,7 +260,7 @@ def test_a_wheel_works_alone(row: distributions.Distribution, wheels: Path, tmp_
         names = archive.namelist()
     assert f"{row.import_name}/py.typed" in names
     assert any(name.endswith("/licenses/LICENSE") for name in names)
-    assert {name.partition("/")[0].partition("-")[0] for name in names} == {row.import_name}
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {*row.packages}
 
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"

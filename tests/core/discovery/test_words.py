@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import category
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,7 +78,14 @@ def test_terms_are_bounded_plain_words_whatever_the_query(query: str) -> None:
     assert len(found) <= MAX_TERMS
     assert len(set(found)) == len(found)
     for term in found:
-        assert all(char.isalnum() for char in term)
+        # A vowel or tone of some scripts is a mark, and a part of its word.
+        assert all(char.isalnum() or category(char)[0] == "M" for char in term)
+
+
+@pytest.mark.parametrize("sign", ["\u0e31", "\u0e3f", "\u30fb", "\u0e4f"], ids=ascii)
+def test_a_sign_alone_is_no_word(sign: str) -> None:
+    """A mark, a currency, a dot: blocks of scripts hold more than letters."""
+    assert terms(sign) == ()
 
 
 def test_stop_words_are_single_words() -> None:

@@ -43,7 +43,16 @@ def tokens(text: str) -> list[str]:
     found = _WORD.findall(_BREAK.sub(" ", _plain(text)))
     if text.isascii():
         return [word.lower() for word in found]
-    return [part for word in found for part in _parts(word.casefold())]
+    return [part for word in found for part in _parts(_letters(word.casefold()))]
+
+
+def _letters(word: str) -> str:
+    """Leave out what is no part of a word: those ranges of scripts hold signs as well."""
+    if word.isalnum():
+        return word
+    kept = "".join(c for c in word if c.isalnum() or unicodedata.category(c)[0] == "M")
+    # Vowels and tones of some scripts are marks; without a letter they are no word.
+    return kept if any(c.isalnum() for c in kept) else ""
 
 
 def _plain(text: str) -> str:
@@ -54,6 +63,8 @@ def _plain(text: str) -> str:
 
 
 def _parts(word: str) -> list[str]:
+    if not word:
+        return []
     if len(word) == 1 or not _IS_UNSPACED.match(word):
         return [word]
     return [word[at : at + 2] for at in range(len(word) - 1)]

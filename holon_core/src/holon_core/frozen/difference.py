@@ -54,10 +54,12 @@ def _comparable(record: FrozenToolRecord) -> Any:
 
 
 def _text(value: Any) -> Any:
+    from holon_core.errors import JsonRefused
     from holon_core.wire.canonical import canonical
 
     try:
         text = canonical(value).decode()
-    except Exception:
+    except JsonRefused:
+        # A side on which the place is absent has no value.
         return None
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
