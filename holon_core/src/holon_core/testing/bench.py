@@ -32,8 +32,8 @@ PRINCIPAL = "lane-suite"
 APPROVER = "lane-suite-approver"
 
 
-def _nothing(_: object) -> None:
-    """Leave a workspace empty, or a runtime as it opened."""
+def _nothing(*_: object) -> None:
+    """Leave a workspace empty, a runtime as it opened, or a proposal as it is."""
 
 
 @frozen(kw_only=True)
@@ -50,7 +50,8 @@ class Lane:
     workspace; ``setup`` registers, in each runtime that was opened, what the lane itself does
     not define. ``config`` are settings of the runtime, as ``Runtime.open`` takes them.
     ``proposals`` are frozen tools of the lane's kind, each brought to Active in every runtime on
-    disk; calls name them by their ``name``.
+    disk; calls name them by their ``name``. ``build`` makes, of one that was proposed, what its
+    kind has to have before it is validated: given a runtime, a session and the tool's id.
     """
 
     distribution: str
@@ -64,6 +65,7 @@ class Lane:
     setup: Callable[[Runtime], None] = _nothing
     config: Mapping[str, Any] = field(factory=dict)
     proposals: Sequence[Mapping[str, Any]] = ()
+    build: Callable[[Runtime, Session, str], None] = _nothing
 
     def module(self) -> str | None:
         """Return the name of the plugin's module, ``None`` where it is an object of a test."""
@@ -136,7 +138,7 @@ class Bench:
             with opened as runtime:
                 self.lane.setup(runtime)
                 if self.lane.proposals and frozen and not in_memory:
-                    freeze(runtime, self.place, self.lane.proposals)
+                    freeze(runtime, self.place, self.lane)
                 # What was registered is known from here on: no entry is read anew in a check.
                 runtime._guard.learn(runtime._guard.revision)
                 yield runtime
@@ -172,8 +174,7 @@ class Bench:
         if self.lane.proposals:
             # They run in their own workspace alone.
             workspace = self.place
-            for each in workspace.iterdir():
-                each.unlink()
+            _empty(workspace)
         else:
             workspace.mkdir(parents=True)
         self.lane.prepare(workspace)
@@ -208,10 +209,17 @@ def _with_ids(lane: Lane, place: Path) -> Lane:
     )
 
 
-def freeze(runtime: Runtime, place: Path, proposals: Sequence[Mapping[str, Any]]) -> None:
-    """Bring frozen tools to Active on the ordinary way, approved as somebody else."""
+def _empty(place: Path) -> None:
+    for each in place.iterdir():
+        each.unlink()
+
+
+def freeze(runtime: Runtime, place: Path, lane: Lane) -> None:
+    """Bring a lane's frozen tools to Active on the ordinary way, approved as somebody else."""
+    # An earlier check may have left the limits that it called under.
+    _empty(place)
     session = runtime.session(principal=PRINCIPAL, workspace=place)
-    for proposal in proposals:
+    for proposal in lane.proposals:
         frozen_tools = runtime.tools.frozen
         record = frozen_tools.propose(
             proposal,
@@ -220,6 +228,7 @@ def freeze(runtime: Runtime, place: Path, proposals: Sequence[Mapping[str, Any]]
             # Its secrets are bound by the suite itself.
             sees_all=True,
         )
+        lane.build(runtime, session, record.id)
         frozen_tools.validate(record.id, caller=session.caller)
         for _ in range(2):
             asked = frozen_tools.promote(record.id, session=session).result

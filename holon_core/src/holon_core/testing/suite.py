@@ -12,6 +12,7 @@ from holon_core.testing.report import Report, Verdict
 
 if TYPE_CHECKING:
     from holon_core.runtime import Runtime
+    from holon_core.session import Session
 
 
 class LaneSuite:
@@ -38,6 +39,9 @@ class LaneSuite:
     def setup(self, runtime: Runtime) -> None:
         """Register in a runtime what the lane itself does not define; nothing by default."""
 
+    def build(self, runtime: Runtime, session: Session, tool_id: str) -> None:
+        """Build what a proposed frozen tool runs, before it is validated; nothing by default."""
+
     @classmethod
     def lane(cls) -> Lane:
         """Return what the class says as a record."""
@@ -53,6 +57,7 @@ class LaneSuite:
             setup=cls().setup,
             config=cls.config,
             proposals=cls.proposals,
+            build=cls().build,
         )
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
