@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from holon_core.records.lane import CapabilityLane, LaneExecutor
     from holon_core.records.operation import Operation
 
+# As its entry point is called; a host that gives the module itself gives it under this name.
+name = "adapters"
+
 # One for each open runtime, which has one host for this plugin.
 _BY_HOST: WeakKeyDictionary[Any, Adapters] = WeakKeyDictionary()
 

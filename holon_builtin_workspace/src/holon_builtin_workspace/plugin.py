@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from holon_core.plugins.host import PluginHost
     from holon_core.records.lane import LaneExecutor, SkillSource
 
+# As its entry point is called; a host that gives the module itself gives it under this name.
+name = "workspace"
+
 
 @hookimpl
 def holon_skill_sources(host: PluginHost) -> Iterable[SkillSource]:

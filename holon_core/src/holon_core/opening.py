@@ -32,7 +32,8 @@ from holon_core.plugins.blocked import blocker
 from holon_core.plugins.facet import Plugins
 from holon_core.plugins.host import Behind
 from holon_core.plugins.lanes import join
-from holon_core.plugins.offers import gather, given_names, services_of
+from holon_core.plugins.given import given
+from holon_core.plugins.offers import gather, services_of
 from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services
 from holon_core.skills.parts import SkillParts
@@ -125,7 +126,7 @@ def _make_root(root: Path) -> Path:
 def _installed(settings: Config, plugins: Sequence[object]) -> list[Found]:
     from holon_core.plugins.loader import find_installed
 
-    return find_installed(settings.plugins, given=given_names(plugins))
+    return find_installed(settings.plugins, given=given(plugins))
 
 
 def _core_version() -> str:

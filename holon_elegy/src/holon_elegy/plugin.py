@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from holon_core.records.operation import Operation
     from holon_core.records.skill import CapabilityBindingRecord
 
+# As its entry point is called; a host that gives the module itself gives it under this name.
+name = "elegy"
+
 
 @hookimpl
 def holon_capability_lanes(host: PluginHost) -> Iterable[CapabilityLane]:

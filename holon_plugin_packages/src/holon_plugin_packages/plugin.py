@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from holon_core.records.operation import Operation
     from holon_plugin_packages.packages import Packages
 
+# As its entry point is called; a host that gives the module itself gives it under this name.
+name = "packages"
+
 # One for each open runtime, which has one host for this plugin.
 _BY_HOST: WeakKeyDictionary[Any, Packages] = WeakKeyDictionary()
 

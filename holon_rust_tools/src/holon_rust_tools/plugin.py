@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from holon_core.records.frozen_kind import FrozenToolKind
     from holon_core.records.operation import Operation
 
+# As its entry point is called; a host that gives the module itself gives it under this name.
+name = "rust-tools"
+
 
 @hookimpl
 def holon_frozen_tool_kinds(host: PluginHost) -> Iterable[FrozenToolKind]:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from holon_core.records.operation import Operation
     from holon_workflows.service import Workflows
 
+# As its entry point is called; a host that gives the module itself gives it under this name.
+name = "workflows"
+
 # One for each open runtime, which has one host for this plugin.
 _BY_HOST: WeakKeyDictionary[Any, Workflows] = WeakKeyDictionary()
 

@@ -192,6 +192,50 @@ def test_a_stranger_under_the_name_of_a_given_plugin_is_refused(site: Site, open
     assert module not in sys.modules
 
 
+@pytest.mark.parametrize("own_name", ["", "notes"], ids=["its-module's-name", "its-entry-point's"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_module_that_is_installed_and_given_is_one_plugin(
+    site: Site, open_runtime, monkeypatch, own_name: str, times: int
+) -> None:
+    """Under the name of its entry point, with its distribution, however often it is given."""
+    name = site.add("acme-notes", points={"notes": "acme_notes"})
+    monkeypatch.syspath_prepend(str(site.folder))
+    module = importlib.import_module(name)
+    if own_name:
+        module.name = own_name
+
+    rt = open_runtime(*[module] * times)
+
+    assert names(rt) == {"notes": True}
+    assert problems(rt, "notes") == ""
+    assert rt.session(principal="p").call("acme-notes/say").status is holon.Status.COMPLETED
+
+
+def test_a_given_module_that_breaks_stops_the_opening_also_where_it_is_installed(
+    site: Site, open_runtime, monkeypatch
+) -> None:
+    """What a program asks for by itself may be a guard: it is never left out in silence."""
+    name = site.add("acme-notes", points={"notes": "acme_notes"})
+    monkeypatch.syspath_prepend(str(site.folder))
+    module = importlib.import_module(name)
+    module.holon_no_such_hook = holon.hookimpl(lambda: ())
+
+    with pytest.raises(holon.Rejected, match="holon_no_such_hook"):
+        open_runtime(module)
+
+
+def test_no_stranger_takes_a_given_lane_of_this_project(site: Site, open_runtime) -> None:
+    """An entry point of another distribution that names our module is refused, not ours."""
+    import holon_builtin_workspace.plugin as lane
+
+    site.add("acme-notes", points={"workspace": lane.__name__})
+
+    rt = open_runtime(lane)
+
+    owners = {each.distribution: each.active for each in rt.plugins.list()}
+    assert owners == {"acme-notes": False, "holon-builtin-workspace": True}
+
+
 def test_one_distribution_with_a_name_twice_has_neither(site: Site, open_runtime) -> None:
     """Two entry points of one name in one distribution are both refused."""
     site.add("acme-one")

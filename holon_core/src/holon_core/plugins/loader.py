@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -14,6 +14,9 @@ from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.metadata import Installed, Point, installed, normal, version_of
 from holon_core.records.base import Record
 from holon_core.records.tool import Provenance
+
+if TYPE_CHECKING:
+    from holon_core.plugins.given import Given
 
 CORE = "holon-core"
 # Stands in a list of distributions for all of them.
@@ -36,14 +39,16 @@ class Found(Record):
     problem: str = ""
 
 
-def find_installed(allowed: Sequence[str] | None, *, given: Collection[str] = ()) -> list[Found]:
+def find_installed(
+    allowed: Sequence[str] | None, *, given: Collection[Given] = ()
+) -> list[Found]:
     """Load the installed plugins, by distribution and then name.
 
     Args:
         allowed: Normalised names of distributions that may load, ``first-party`` for all of
             this project's; ``None`` for all, empty for none. Of others no code is imported.
-        given: Names of plugins that the host gives itself; a stranger that is installed under
-            one of them is refused.
+        given: Plugins that the host gives itself; a stranger that is installed under the name
+            of one is refused. The same module is no stranger.
 
     Returns:
         Every plugin that was looked at. What was not allowed is not listed; a name that two
@@ -55,13 +60,20 @@ def find_installed(allowed: Sequence[str] | None, *, given: Collection[str] = ()
     if allowed is not None and not allowed:
         return []
     chosen = [each for each in installed() if _may_load(each.name, allowed)]
-    claims: dict[str, list[str]] = {name: ["the host"] for name in given}
+    claims: dict[str, list[str]] = {}
     for each in chosen:
         for point in each.points:
             claims.setdefault(point.name, []).append(each.name)
+    hosts = {each.name: each for each in given}
+
+    def owners(each: Installed, point: Point) -> list[str]:
+        mine = hosts.get(point.name)
+        rival = mine is not None and not mine.is_loaded_by(point.value, each.name)
+        return [*claims[point.name], *(["the host"] if rival else [])]
+
     misfit = _Misfit()
     return [
-        _load(each, point, _clash(each.name, claims[point.name]) or misfit.of(each))
+        _load(each, point, _clash(each.name, owners(each, point)) or misfit.of(each))
         for each in chosen
         for point in sorted(each.points, key=lambda point: point.name)
     ] + [_unreadable(each) for each in chosen if each.problem]

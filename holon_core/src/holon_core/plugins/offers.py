@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -12,6 +11,7 @@ from attrs import frozen
 from holon_core.errors import Rejected
 from holon_core.plugins.faults import kind_of, told
 from holon_core.plugins.first_party import FIRST_PARTY
+from holon_core.plugins.given import Given, given
 from holon_core.plugins.services import SERVICE_NAME
 from holon_core.records.base import Record
 from holon_core.records.finding import Finding
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from holon_core.plugins.manager import Candidate, Offer, PluginManager
 
 RESERVED_SCHEMES = frozenset({"env", "file", "keyring", "secret"})
-_UNUSABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -79,9 +78,10 @@ def gather(
         else:
             each = Candidate(plugin=found.plugin, name=found.name, provenance=found.provenance)
             candidates.append(each)
-    given = _given(plugins)
-    manager.register_all([*candidates, *given])
-    _refuse_broken(manager, given)
+    mine = _given(given(plugins), candidates)
+    more = [each for each in mine if not any(each is other for other in candidates)]
+    manager.register_all([*candidates, *more])
+    _refuse_broken(manager, mine)
     guarding = _Guarding(manager, host)
     policies = guarding.of("holon_policies", "policy", _policy)
     sinks = guarding.of("holon_evidence_sinks", "sink", _sink)
@@ -133,26 +133,34 @@ class _Guarding:
         return kept
 
 
-def given_names(plugins: Sequence[object]) -> list[str]:
-    """Return the names of plugin objects that a host gives, in order."""
-    return [_name(plugin) for plugin in plugins]
-
-
-def _given(plugins: Sequence[object]) -> list[Candidate]:
+def _given(plugins: Sequence[Given], installed: Sequence[Candidate]) -> list[Candidate]:
+    """Return what the host gave; of what is installed as well, the one that is installed."""
     from holon_core.plugins.manager import Candidate
 
-    names = given_names(plugins)
+    names = [each.name for each in plugins]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Rejected("plugins", [_broken(name, "several have this name") for name in twice])
     return [
-        Candidate(
-            plugin=plugin,
-            name=name,
-            provenance=Provenance(distribution=_own_distribution(plugin), plugin=name),
+        _installed_too(each, installed)
+        or Candidate(
+            plugin=each.plugin,
+            name=each.name,
+            provenance=Provenance(distribution=each.distribution, plugin=each.name),
         )
-        for plugin, name in zip(plugins, names, strict=True)
+        for each in plugins
     ]
+
+
+def _installed_too(each: Given, installed: Sequence[Candidate]) -> Candidate | None:
+    return next(
+        (
+            other
+            for other in installed
+            if other.plugin is each.plugin and each.is_of(other.provenance.distribution)
+        ),
+        None,
+    )
 
 
 def _refuse_broken(manager: PluginManager, given: Sequence[Candidate]) -> None:
@@ -171,30 +179,6 @@ def _refuse_broken(manager: PluginManager, given: Sequence[Candidate]) -> None:
 
 def _broken(name: str, problem: str) -> Finding:
     return Finding(code="plugin_broken", message=f"{name}: {problem}")
-
-
-def _name(plugin: object) -> str:
-    """Return the name of a plugin object: its own, its module's or its class's."""
-    try:
-        name = getattr(plugin, "name", None) or getattr(plugin, "__name__", None)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        name = None
-    if not isinstance(name, str):
-        kind = type(plugin)
-        name = f"{kind.__module__}.{kind.__qualname__}"
-    return _UNUSABLE.sub("-", name)[-100:].strip(".-_") or "plugin"
-
-
-def _own_distribution(plugin: object) -> str:
-    """Return the distribution of this project that a given module is of, if any."""
-    if not isinstance(plugin, ModuleType):
-        return ""
-    from holon_core.plugins.metadata import normal
-
-    name = normal(plugin.__name__.partition(".")[0])
-    return name if name in FIRST_PARTY else ""
 
 
 def _kept(
