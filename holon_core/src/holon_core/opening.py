@@ -30,9 +30,9 @@ from holon_core.once import Once
 from holon_core.parts import Parts
 from holon_core.plugins.blocked import blocker
 from holon_core.plugins.facet import Plugins
+from holon_core.plugins.given import given
 from holon_core.plugins.host import Behind
 from holon_core.plugins.lanes import join
-from holon_core.plugins.given import given
 from holon_core.plugins.offers import gather, services_of
 from holon_core.plugins.registering import Registering
 from holon_core.plugins.services import Services

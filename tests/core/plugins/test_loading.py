@@ -202,7 +202,7 @@ def test_a_module_that_is_installed_and_given_is_one_plugin(
     monkeypatch.syspath_prepend(str(site.folder))
     module = importlib.import_module(name)
     if own_name:
-        module.name = own_name
+        monkeypatch.setattr(module, "name", own_name, raising=False)
 
     rt = open_runtime(*[module] * times)
 
@@ -218,7 +218,8 @@ def test_a_given_module_that_breaks_stops_the_opening_also_where_it_is_installed
     name = site.add("acme-notes", points={"notes": "acme_notes"})
     monkeypatch.syspath_prepend(str(site.folder))
     module = importlib.import_module(name)
-    module.holon_no_such_hook = holon.hookimpl(lambda: ())
+    broken = holon.hookimpl(lambda: ())
+    monkeypatch.setattr(module, "holon_no_such_hook", broken, raising=False)
 
     with pytest.raises(holon.Rejected, match="holon_no_such_hook"):
         open_runtime(module)

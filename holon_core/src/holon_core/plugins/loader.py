@@ -39,9 +39,7 @@ class Found(Record):
     problem: str = ""
 
 
-def find_installed(
-    allowed: Sequence[str] | None, *, given: Collection[Given] = ()
-) -> list[Found]:
+def find_installed(allowed: Sequence[str] | None, *, given: Collection[Given] = ()) -> list[Found]:
     """Load the installed plugins, by distribution and then name.
 
     Args:
