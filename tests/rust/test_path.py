@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from holon_core import FrozenState, FrozenToolRecord, Posture, Rejected
+from holon_core import FrozenState, FrozenToolRecord, Posture, Rejected, confinement
 from holon_core.runtime import Runtime
 from holon_core.session import Session
-from rust_tools import ask, create, one, proposal
+from rust_tools import ask, create, one, open_rust, proposal
 
 
 def test_a_ready_tool_runs_under_guard(words: FrozenToolRecord, session: Session) -> None:
@@ -62,3 +64,19 @@ def test_the_artifact_record_says_how_ready_it_is(
     assert statuses == {"ready"}
     assert record["ready"]
     assert not record["lacks"]
+
+
+@pytest.mark.skipif(confinement.lack() is not None, reason="bubblewrap is not usable here")
+def test_a_policy_can_have_it_confined(
+    words: FrozenToolRecord, storage: Path, shared_place: Path
+) -> None:
+    """The binary runs as ever, and evidence says what it could see and reach."""
+    rule = {"lane": "rust-code-tool", "decision": "allow", "confined": True}
+    with open_rust(storage / "root", config={"rules": [rule]}) as opened:
+        session = opened.session(principal="ann", workspace=shared_place)
+        result = session.call(words.id, {"text": "two words"})
+
+        assert result.output == {"count": 2}
+        said = opened.evidence.read(result.call_id)[-1].body["from_tool"]
+        [told] = [each["data"] for each in said if each["source"] == "holon-confinement"]
+        assert (told["network"], told["workspace"], told["machine"]) == (False, "none", "none")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -75,8 +74,8 @@ def look(runtime: Runtime, session: Session, tmp_path: Path, effects: list[str])
         result = session.release(result.held)
     assert result.failure is None, result.failure
     closing = runtime.evidence.read(result.call_id)[-1].body
-    said = [each["data"] for each in closing["from_tool"] if "confinement" in each["data"]]
-    return result.output, json.loads(json.dumps(said[0]["confinement"]))
+    [told] = [e["data"] for e in closing["from_tool"] if e["source"] == "holon-confinement"]
+    return result.output, told
 
 
 def test_without_effects_it_sees_neither_files_nor_a_network(

@@ -59,14 +59,15 @@ def machine() -> Iterator[Check]:
 
 
 def _confinement() -> Check:
-    """Look for the program that confines scripts where settings ask for it."""
-    from holon_core import resolve_program
+    """Look whether programs can be confined where a policy or a setting asks for it."""
+    from holon_core import confinement
 
-    found = resolve_program("bwrap")
-    if found is not None:
-        return Check(name="bubblewrap", state=State.OK, detail=f"{found} can confine scripts")
-    detail = "not found; scripts run unconfined, or not at all where it is required"
-    remedy = "install bubblewrap, if scripts are to be confined"
+    why = confinement.lack()
+    if why is None:
+        detail = f"{confinement.program()} can confine scripts and Rust tools"
+        return Check(name="bubblewrap", state=State.OK, detail=detail)
+    detail = f"{why}; where a policy requires confinement nothing runs"
+    remedy = "install bubblewrap, and let it make namespaces, if tools are to be confined"
     return Check(name="bubblewrap", state=State.ABSENT, detail=detail, remedy=remedy)
 
 

@@ -103,6 +103,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "fixtures_missing": (K.LIFECYCLE_BLOCKED, B, "it has no fixture", "add at least one fixture"),
     "fixtures_failed": (K.LIFECYCLE_BLOCKED, B, "the runtime did not run and pass its fixtures in this form", "read the results of its fixtures, correct it, and validate it again"),
     "content_frozen": (K.LIFECYCLE_BLOCKED, B, "from frozen on nothing of it can be changed", "propose a new version under the same name"),
+    "confinement_unavailable": (K.UNSUPPORTED_CAPABILITY, B, "policy requires confinement, which can't be enforced here", "install bubblewrap where it is missing, or have an operator change the rule that requires it"),
     "circuit_open": (K.CIRCUIT_OPEN, B, "the tool failed too often lately", "wait for the circuit to close, or fix the tool"),
     "policy_denied": (K.POLICY_DENIED, B, "policy said no, or did not clearly say yes", "ask an operator to change the rule named in the message"),
     "guard_missing": (K.POLICY_DENIED, B, "a guard plugin that belongs to this storage root is absent", "install it again, or have an operator retire it"),

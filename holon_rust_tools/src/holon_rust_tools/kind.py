@@ -56,6 +56,8 @@ class RustCodeTools:
     """
 
     kind = KIND
+    # What is built and what runs are programs, and all of them run through the call.
+    confines = True
 
     def __init__(self, host: PluginHost) -> None:
         self.settings = read_settings(host.config)
@@ -103,7 +105,11 @@ class RustCodeTools:
         try:
             with program(Path(artifact.facts["binary_path"]), artifact.sha256) as found:
                 outcome = call.run_process(
-                    (found.path,), cwd=tool.folder, env=env, stdin_fd=found.stdin_fd
+                    (found.path,),
+                    cwd=tool.folder,
+                    env=env,
+                    stdin_fd=found.stdin_fd,
+                    reads=(tool.folder,),
                 )
         except Refused as refused:
             return _failed(refused.failure, blocked=True)

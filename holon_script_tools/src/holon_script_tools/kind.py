@@ -15,16 +15,17 @@ from holon_core import (
     FrozenToolDefinition,
     StructuredFailure,
     completed,
+    confinement,
     contract_env,
     failure,
     read_output,
 )
 from holon_core.process import ProcessCause, ProcessOutcome
 from holon_core.records.words import LaneKind
-from holon_script_tools import confinement
 from holon_script_tools.content import Command, command_of, problems
 from holon_script_tools.interpreters import INTERPRETERS, PROGRAM, find
 from holon_script_tools.sealing import can_seal, changed_file, program_bytes, sealed
+from holon_script_tools.settings import prefix_of, read_settings
 
 if TYPE_CHECKING:
     from holon_core import FrozenTool, Limits, SealedCall
@@ -44,9 +45,11 @@ class ScriptArtifacts:
 
     kind = LaneKind.SCRIPT_ARTIFACT.value
     build_limits: Limits | None = None
+    # A script is a program, and all of it runs through the call.
+    confines = True
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._settings = confinement.settings(config)
+        self._settings = read_settings(config)
 
     def validate(
         self, definition: FrozenToolDefinition, files: Mapping[str, bytes]
@@ -89,17 +92,23 @@ class ScriptArtifacts:
             env[WORKSPACE_ROOT] = root
         env.update({slot.name: call.secret(slot.name) for slot in call.tool.secret_slots})
         argv = _argv(interpreter, command)
-        wrapped = confinement.wrap(self._settings, argv, tool, call)
-        if isinstance(wrapped, StructuredFailure):
-            return _failed(wrapped, started=False, blocked=True)
         changed = changed_file(tool, command.program)
         if changed is not None:
             text = f"{changed} of the managed folder is not what was frozen; remove {tool.folder}"
             problem = failure("artifact_changed", f"{text}, it is written anew")
             return _failed(problem, started=False, blocked=True)
-        call.draft("holon-script-tools", {"confinement": wrapped.told, "interpreter": interpreter})
+        confine, why = self._confines(call)
+        told = {"enforced": confine, "why": why}
+        call.draft("holon-script-tools", {"confinement": told, "interpreter": interpreter})
         with sealed(program_bytes(tool, command.program)) as program:
-            outcome = call.run_process(wrapped.argv, cwd=tool.folder, env=env, stdin_fd=program)
+            outcome = call.run_process(
+                argv,
+                cwd=tool.folder,
+                env=env,
+                stdin_fd=program,
+                confine=confine,
+                reads=(tool.folder, *prefix_of(interpreter)),
+            )
         answer = _refused_input(outcome) or read_output(outcome)
         return _failed(answer) if isinstance(answer, StructuredFailure) else completed(answer)
 
@@ -114,8 +123,18 @@ class ScriptArtifacts:
             "working_directory": str(tool.folder),
             "workspace_root": self._root(call),
             "secrets": [slot.name for slot in call.tool.secret_slots],
-            "confinement": self._settings.mode,
+            "confinement": "required" if call.confined else self._settings.mode,
         }
+
+    def _confines(self, call: SealedCall) -> tuple[bool, str]:
+        """Tell whether a run is confined, and why it is or is not."""
+        if call.confined:
+            return True, "policy requires it"
+        mode = self._settings.mode
+        if mode != "if_available":
+            return self._settings.required, mode
+        why = confinement.lack()
+        return why is None, why or mode
 
     def _root(self, call: SealedCall) -> str | None:
         if call.workspace is None or not call.tool.effects & _IN_WORKSPACE:

@@ -108,6 +108,7 @@ class Entry:
         inline: Quick enough to run on an event loop's own thread.
         self_limiting: Keeps the time limit by itself, as what runs in a process does.
         blocked: Why there is no executor.
+        confines: Every program that it runs goes through the call, which can confine it.
     """
 
     def __init__(
@@ -119,8 +120,10 @@ class Entry:
         inline: bool = False,
         self_limiting: bool = False,
         blocked: StructuredFailure | None = None,
+        confines: bool = False,
     ) -> None:
         self.tool = tool
+        self.confines = confines
         self.blocked = blocked
         self.executor = executor
         self.preview: Preview | None = None if executor is None else executor.preview
@@ -300,6 +303,7 @@ class Catalogue:
             is_async=iscoroutinefunction(runs.executor.execute),
             inline=runs.inline,
             self_limiting=runs.self_limiting,
+            confines=getattr(runs, "confines", False) is True,
         )
 
     def forget(self) -> None:

@@ -50,6 +50,7 @@ _RULE: dict[str, Check] = {
     "effects_used": _EFFECTS,
     "arguments": conditions,
     "reason": checks.text,
+    "confined": checks.flag,
 }
 
 

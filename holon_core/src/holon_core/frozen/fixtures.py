@@ -57,7 +57,12 @@ def run_fixtures(
     """
     kind = kinds.get(record.definition.kind)
     assert kind is not None, "asked by whoever found it ready"
-    entry = Entry(descriptor_of(record), KindExecutor(kind, kinds.tool(record)), self_limiting=True)
+    entry = Entry(
+        descriptor_of(record),
+        KindExecutor(kind, kinds.tool(record)),
+        self_limiting=True,
+        confines=kinds.confines(record.definition.kind),
+    )
     caller = evolve(caller, workspace=record.workspace)
     fixtures = record.definition.fixtures
     results = []

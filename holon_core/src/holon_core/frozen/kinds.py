@@ -44,6 +44,10 @@ class Kinds:
         """Return a kind by name, or ``None`` where no lane brings it."""
         return self._kinds.get(kind)
 
+    def confines(self, kind: str) -> bool:
+        """Tell whether tools of a kind can be confined: it says so, in so many words."""
+        return getattr(self._kinds.get(kind), "confines", False) is True
+
     def file(self, sha256: str) -> bytes:
         """Return the bytes of a source file by digest."""
         return self._records.file(sha256)

@@ -53,7 +53,8 @@ class Live:
         """Make the catalogue's entry of a frozen tool; ``None`` where its kind is not here."""
         if self._kinds.get(tool.lane) is None:
             return None
-        made = Entry(tool, self, self_limiting=True)
+        confines = self._kinds.confines(tool.lane)
+        made = Entry(tool, self, self_limiting=True, confines=confines)
         record = self._record(tool)
         deterministic = record is not None and record.definition.deterministic
         made.settle = Watch(self._guard, deterministic=deterministic)

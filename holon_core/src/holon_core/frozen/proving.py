@@ -188,7 +188,12 @@ class Proving:
             limits=limits,
         )
         tool = tool.with_digest(digest(tool.definition(), domain=DEFINITION_DOMAIN))
-        entry = Entry(tool, Trying(run, self._kinds.tool(record)), self_limiting=True)
+        entry = Entry(
+            tool,
+            Trying(run, self._kinds.tool(record)),
+            self_limiting=True,
+            confines=self._kinds.confines(record.definition.kind),
+        )
         return trial(
             self._guard,
             entry,

@@ -43,6 +43,10 @@ class Refusal(Exception):
         self.failure = failure
 
 
+class Unconfined(Refusal):
+    """A program that has to be confined, and can't be, was not started."""
+
+
 class NeedsPreview(Exception):
     """The call has to be held, and the approver's view is not made yet."""
 

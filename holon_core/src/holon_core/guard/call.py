@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from holon_core import confinement
 from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import JsonRefused, StoreError
 from holon_core.guard import closing, execute
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holon_core.guard.guard import Gate, Guard
+    from holon_core.guard.policy import PolicyOutcome
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.result import ToolResult
     from holon_core.store.evidence_tables import Draft
@@ -266,6 +268,16 @@ def decide(guard: Guard, attempt: Attempt) -> None:
     if verdict.decision is Decision.DENY:
         reason = guard.recorder.foreign_text(verdict.reason)
         raise Refusal(failure(verdict.code or "policy_denied", reason or None, rule=verdict.rule))
+    if verdict.confined and not attempt.entry.confines:
+        raise Refusal(unconfinable(verdict, f"what runs {tool.id} can't be confined"))
+    if verdict.confined and confinement.program() is None:
+        raise Refusal(unconfinable(verdict, "bubblewrap (bwrap) is not on this machine"))
+
+
+def unconfinable(verdict: PolicyOutcome, why: str) -> StructuredFailure:
+    """Say of which rule's confinement it can't be, and why."""
+    rule = next(each.rule for each in verdict.trail if each.confined)
+    return failure("confinement_unavailable", f"{rule} requires confinement; {why}", rule=rule)
 
 
 def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolResult:

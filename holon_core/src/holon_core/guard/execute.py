@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from holon_core.guard.attempt import Refusal
+from holon_core.guard.attempt import Refusal, Unconfined
 from holon_core.guard.secrets import of_slot
 from holon_core.guard.threads import Late
 from holon_core.plugins.faults import kind_of, text_of
@@ -116,6 +116,8 @@ def enter(call: SealedCall) -> ExecutorOutcome:
 def raised(error: BaseException, call: SealedCall) -> ExecutorOutcome:
     """Turn what a tool raised into an outcome: a refusal of ours keeps its code."""
     # Asked of its type: an exception can lie, or raise, where it is asked itself.
+    if issubclass(type(error), Unconfined):
+        return failed(error.failure, started=False, blocked=True)  # type: ignore[attr-defined]
     if issubclass(type(error), Refusal):
         return failed(error.failure)  # type: ignore[attr-defined]
     name, text = kind_of(error), text_of(error)

@@ -176,11 +176,17 @@ def _verdict(policy: NamedPolicy, request: PolicyRequest) -> Verdict:
 def _checked(policy: NamedPolicy, said: object) -> Verdict:
     if type(said) is not Verdict or type(said.decision) is not Decision:
         return _deny(policy, f"it answered a {kind_of(said)} that is no plain verdict")
+    confined: object = said.confined
+    if type(confined) is not bool:
+        return _deny(policy, "it says of confinement neither yes nor no")
     text = said.reason or said.rule
     if type(text) is not str:
         return _deny(policy, "its reason is not text")
     return Verdict(
-        decision=said.decision, rule=policy.rule, reason=escape_controls(text[:_MAX_REASON])
+        decision=said.decision,
+        rule=policy.rule,
+        reason=escape_controls(text[:_MAX_REASON]),
+        confined=confined,
     )
 
 

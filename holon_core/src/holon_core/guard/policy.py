@@ -38,13 +38,14 @@ class PolicyOutcome(Record):
 
     ``rule`` and ``reason`` are those of the first verdict as strict as the decision; ``trail``
     holds every verdict in the order of asking. ``code`` is a row of the failure table for a
-    denial, else ``None``.
+    denial, else ``None``. ``confined`` says that at least one of them requires confinement.
     """
 
     decision: Decision
     rule: str
     reason: str
     code: str | None = None
+    confined: bool = False
     trail: tuple[Verdict, ...] = field(repr=False)
 
 
@@ -306,5 +307,6 @@ def _strictest(trail: Sequence[Verdict]) -> PolicyOutcome:
         rule=worst.rule,
         reason=worst.reason,
         code="policy_denied" if worst.decision is Decision.DENY else None,
+        confined=any(verdict.confined for verdict in trail),
         trail=tuple(trail),
     )

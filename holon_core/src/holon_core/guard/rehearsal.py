@@ -131,7 +131,7 @@ def explain(guard: Guard, attempt: Attempt) -> Explanation:
                 ExplainStep(
                     step="policy rule",
                     verdict=v.decision.value,
-                    detail=f"{v.rule}: {v.reason}" if v.reason else v.rule,
+                    detail=v.detail,
                 )
                 for v in attempt.verdict.trail
             ]

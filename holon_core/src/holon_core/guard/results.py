@@ -130,7 +130,9 @@ def common_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
         fields["fingerprint"] = f'"{attempt.fingerprint}"'
     verdict = getattr(attempt, "verdict", None)
     if verdict is not None:
-        fields["policy"] = f'{{"decision":"{verdict.decision.value}","rule":{quote(verdict.rule)}}}'
+        confined = '"confined":true,' if verdict.confined else ""
+        said = f'"decision":"{verdict.decision.value}","rule":{quote(verdict.rule)}'
+        fields["policy"] = f"{{{confined}{said}}}"
     return fields
 
 

@@ -26,7 +26,9 @@ class CompiledRule:
     def __init__(self, rule: Rule, label: str) -> None:
         self.rule = rule
         self.label = f'{label} "{rule.name}"' if rule.name else label
-        self.verdict = Verdict(decision=rule.decision, rule=self.label, reason=rule.reason)
+        self.verdict = Verdict(
+            decision=rule.decision, rule=self.label, reason=rule.reason, confined=rule.confined
+        )
         self._id = None if rule.id == "*" else glob(rule.id)
         self._lane = None if rule.lane is None else glob(rule.lane)
         self._caller = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -97,6 +97,12 @@ class SealedCall:
     def limits(self) -> Limits:
         """The limits in force for this call."""
         return self._attempt.limits
+
+    @property
+    def confined(self) -> bool:
+        """Whether policy requires confinement: every program of this call then runs confined."""
+        verdict = getattr(self._attempt, "verdict", None)
+        return verdict is not None and verdict.confined
 
     @property
     def cancel(self) -> CancelToken:
@@ -201,6 +207,8 @@ class SealedCall:
         cut_at_limit: bool = False,
         on_stdout: Callable[[bytes], None] | None = None,
         stdin_fd: int | None = None,
+        confine: bool = False,
+        reads: Sequence[Path] = (),
     ) -> ProcessOutcome:
         """Run a program under the bounds of this call; see ``holon_core.process``.
 
@@ -214,8 +222,13 @@ class SealedCall:
             cut_at_limit: End the program at the output limit without calling that a failure.
             on_stdout: Called with each piece of standard output as it is read.
             stdin_fd: An open file that the program gets as standard input, in place of ``stdin``.
+            confine: Run it confined also where no policy requires that.
+            reads: What it needs beside the system's own programs where it is confined, read-only:
+                its folder, its interpreter's.
 
         Raises:
+            Refusal: It has to be confined and can't be; let it pass, it says why the call is
+                blocked.
             Misuse: The tool is not running. What runs when the call ends is ended with it.
         """
         mark = object()
@@ -235,6 +248,8 @@ class SealedCall:
                 cut_at_limit=cut_at_limit,
                 on_stdout=on_stdout,
                 stdin_fd=stdin_fd,
+                confine=confine or self.confined,
+                reads=reads,
             )
         finally:
             programs.discard(mark)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from holon_core.errors import Misuse
+from holon_core.guard.attempt import Unconfined
 from holon_core.plugins.faults import text_of
 from holon_core.records.base import Record
+from holon_core.records.failure import failure
 from holon_core.records.outcome import ExecutorEvidenceDraft
 from holon_core.visible import escape_controls
 
@@ -109,6 +111,8 @@ class CallServices:
         cut_at_limit: bool,
         on_stdout: Callable[[bytes], None] | None,
         stdin_fd: int | None,
+        confine: bool,
+        reads: Sequence[Path],
     ) -> ProcessOutcome:
         """Run a program within the call's limits and keep what happened as evidence."""
         from holon_core.process import ProcessCause, ProcessSpec, run
@@ -122,6 +126,8 @@ class CallServices:
             import tempfile
 
             folder = Path(call.workspace.root_path if call.workspace else tempfile.gettempdir())
+        if confine:
+            argv = self._confined(call, argv, cwd=folder, reads=reads)
         spec = ProcessSpec(
             argv=argv,
             cwd=folder,
@@ -140,3 +146,23 @@ class CallServices:
         data = process_evidence(outcome, self._redactor.data)
         call._drafts.append(ExecutorEvidenceDraft(source="holon-process", data=data))
         return outcome
+
+    def _confined(
+        self, call: SealedCall, argv: tuple[str, ...], *, cwd: Path, reads: Sequence[Path]
+    ) -> tuple[str, ...]:
+        """Put a command into its confinement, and keep as evidence what was enforced."""
+        from holon_core import confinement
+
+        why = confinement.lack()
+        if why is not None:
+            raise Unconfined(failure("confinement_unavailable", f"not run: {why}"))
+        workspace = call.workspace
+        made = confinement.confined(
+            argv,
+            effects=call.tool.effects,
+            workspace=None if workspace is None else Path(workspace.root_path),
+            reads=reads,
+            cwd=cwd,
+        )
+        call._drafts.append(ExecutorEvidenceDraft(source="holon-confinement", data=made.told))
+        return made.argv

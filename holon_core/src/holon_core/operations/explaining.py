@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holon_core.operations.answers import to_json
 from holon_core.operations.dispatch import read_params, refused_by_standing
 from holon_core.operations.faults import BadRequest
-from holon_core.operations.governing import Asked
+from holon_core.operations.governing import OPEN_OPERATION, Asked
 from holon_core.operations.trail import CALLS
 from holon_core.records.explanation import ExplainStep
 from holon_core.records.words import READ_ONLY
@@ -35,13 +35,14 @@ def explain_operation(door: Door, operation: Operation, params: object) -> dict[
         ExplainStep(
             step="policy rule",
             verdict=verdict.decision.value,
-            detail=f"{verdict.rule}: {verdict.reason}" if verdict.reason else verdict.rule,
+            detail=verdict.detail,
         )
         for verdict in outcome.trail
     ]
     by = next(rule.detail for rule in rules if rule.verdict == outcome.decision)
     said |= {"decision": outcome.decision.value, "decided_by": by}
-    return {**said, "stopped": None, "rules": to_json(rules)}
+    stopped = OPEN_OPERATION if outcome.confined else None
+    return {**said, "stopped": stopped, "rules": to_json(rules)}
 
 
 def _stopped(door: Door, operation: Operation) -> str | None:

@@ -11,6 +11,7 @@ from holon_core.catalogue.catalogue import Entry
 from holon_core.errors import JsonRefused, Misuse, Refused
 from holon_core.governed import OPERATION_LANE, doing
 from holon_core.guard.attempt import Attempt
+from holon_core.guard.call import unconfinable
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.holding import hold
 from holon_core.guard.spending import spend
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DEFAULT = "default:operation"
+OPEN_OPERATION = "an operation of the runtime itself can't be confined"
 # Whatever is missing or behind: these only tighten, or are the way out, or let nothing happen
 # (in a workspace that was opened so every call is denied as anywhere else).
 ALWAYS = frozenset(
@@ -165,6 +167,9 @@ class Governing:
             reason = guard.recorder.foreign_text(outcome.reason)
             code = outcome.code or "policy_denied"
             raise Refused(failure(code, reason or None, rule=outcome.rule))
+        if outcome.confined:
+            made.quiet = False
+            raise Refused(unconfinable(outcome, OPEN_OPERATION))
         # Where policy asks for a person to decide: this is one, who decides.
         if made.quiet and (outcome.decision is Decision.ALLOW or method in DECISIONS):
             return

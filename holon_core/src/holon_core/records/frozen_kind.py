@@ -58,6 +58,14 @@ class FrozenToolKind(Protocol):
         """Bounds of one build; ``None`` where sources run as they are."""
         ...
 
+    @property
+    def confines(self) -> bool:
+        """Whether all that its tools do happens in programs that ``call.run_process`` runs.
+
+        A policy can then have them confined; a kind that does not say so is refused there.
+        """
+        ...
+
     def validate(
         self, definition: FrozenToolDefinition, files: Mapping[str, bytes]
     ) -> Iterable[Finding]:

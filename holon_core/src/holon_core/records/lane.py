@@ -58,13 +58,15 @@ class LaneExecutor(Record):
     open under ``<source>.<more>`` is run, too, unless another executor is for that.
     ``executor`` has ``execute(call)``, sync or async, and ``preview(call)``. ``self_limiting``
     says that it keeps the time limit itself, as everything does that runs through
-    ``call.run_process``.
+    ``call.run_process``. ``confines`` says that all that its tools do they do in programs, run
+    through ``call.run_process``, so that a policy can have them confined.
     """
 
     source: str
     executor: Any
     self_limiting: bool = False
     inline: bool = False
+    confines: bool = False
 
 
 def executor_of(executors: Mapping[str, LaneExecutor], source: str) -> LaneExecutor | None:

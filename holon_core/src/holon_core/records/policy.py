@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from attrs import field, frozen
+from attrs.validators import instance_of
 
 from holon_core.errors import Misuse
 from holon_core.records.base import Record
@@ -35,11 +36,22 @@ class PolicyRequest(Record):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Verdict(Record):
-    """What one policy says: the decision, the rule that made it, and why."""
+    """What one policy says: the decision, the rule that made it, and why.
+
+    ``confined`` requires that the tool runs confined, whatever decides in the end; a call that
+    can't be confined is refused.
+    """
 
     decision: Decision = field(validator=_decision)
     rule: str
     reason: str = ""
+    confined: bool = field(default=False, validator=instance_of(bool))
+
+    @property
+    def detail(self) -> str:
+        """The rule, what it says beside its decision, and why; for people."""
+        said = f"{self.rule} (confined)" if self.confined else self.rule
+        return f"{said}: {self.reason}" if self.reason else said
 
 
 class Policy(Protocol):

@@ -8,6 +8,7 @@ from fnmatch import translate
 
 from attrs import Attribute, asdict, field, frozen
 from attrs.converters import optional
+from attrs.validators import instance_of
 
 from holon_core.records.base import Record
 from holon_core.records.words import Decision, Effect, Posture
@@ -77,6 +78,9 @@ class Rule(Record):
     ``allow`` rule ``matches`` does not hold for text with a ``..`` path segment, which would
     lead out of the folder that the pattern seems to name.
 
+    ``confined`` requires that what the rule matches runs confined: its program sees and reaches
+    what the tool declares, and nothing else. Where that can't be enforced the call is refused.
+
     ``origin`` says where the rule was written, e.g. ``holon.toml:rules[2]``.
     """
 
@@ -94,6 +98,7 @@ class Rule(Record):
     effects_used: tuple[Effect, ...] | None = field(default=None, converter=optional(_effects))
     arguments: Mapping[str, Condition] | None = field(default=None, validator=_some_argument)
     reason: str = ""
+    confined: bool = field(default=False, validator=instance_of(bool))
     origin: str = ""
 
     @property
