@@ -303,6 +303,26 @@ def test_without_a_usable_cargo_readiness_fails_closed(
     assert answer["artifact"]["build_status"] == "pending"
 
 
+def test_an_offline_lane_asks_no_registry(opened: Callable[..., Opened]) -> None:
+    """What is not fetched yet is named, and nothing is started for it."""
+    manifest = MANIFEST + '[dependencies]\nserde_json = "=1.0.140"\n'
+    given = proposal(
+        files=[
+            {"path": "Cargo.toml", "content": manifest},
+            {"path": "src/main.rs", "content": MAIN},
+        ],
+        dependencies=[{"name": "serde_json", "version": "1.0.140", "features": []}],
+    )
+    runtime, session = opened(offline=True)
+
+    answer = ask(runtime, session, "build", one(create(runtime, session, given)))
+
+    assert answer["failure"]["code"] == "dependency_missing"
+    assert "serde_json 1.0.140" in answer["failure"]["message"]
+    assert "not fetched yet" in answer["failure"]["message"]
+    assert answer["artifact"]["last_build_evidence"]["stages"] == []
+
+
 DYING = """
 import sys
 from pathlib import Path

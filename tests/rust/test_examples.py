@@ -80,6 +80,12 @@ def test_an_example_goes_the_whole_way(
     assert [each.name for each in tool.dependencies] == ["cargo"]
     refs = ask(runtime, session, "read", one(record.id))["approved_dependency_refs"]
     assert [each.partition("@")[0] for each in refs] == asked
+    # Crates are fetched once: the same build again, from what is here.
+    Path(ask(runtime, session, "read", one(record.id))["binary_path"]).unlink()
+    restored = ask(runtime, session, "build", one(record.id))
+    assert restored["status"] == "completed"
+    stages = restored["artifact"]["last_build_evidence"]["stages"]
+    assert [each["stage"] for each in stages] == ["check", "build"]
 
 
 @pytest.mark.usefixtures("cargo")
