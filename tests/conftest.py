@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from clean import wheels
 from support import ABSENT, shared_folder
+
+__all__ = ["wheels"]
 
 # Machines that run the suite are shared: a slow example is no finding.
 settings.register_profile(

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
 
-import distributions
-from support import ROOT
+from clean import Environment
 
-TABLE = distributions.read_table()
 PROGRAM = """
 import json, sys, holon_core as holon
 DOCUMENT = {
@@ -41,35 +35,15 @@ with holon.Runtime.open(sys.argv[1]) as rt:
 """
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command without input and return its output; its error text is in a failure."""
-    argv = [str(part) for part in command]
-    done = subprocess.run(
-        argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_the_lane_works_with_the_core_alone(tmp_path: Path) -> None:
+def test_the_lane_works_with_the_core_alone(wheels: dict[str, Path], tmp_path: Path) -> None:
     """Its wheel declares all that it imports, and brings exactly its surface."""
-    wheels = tmp_path / "wheels"
-    wheels.mkdir()
-    command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", wheels)
-    for row in TABLE.rows:
-        if row.name in ("holon-core", "holon-adapters"):
-            run(*command, row.path, cwd=wheels)
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    links = [str(wheels), *os.environ.get("PIP_FIND_LINKS", "").split()]
-    where = [part for link in links for part in ("--find-links", link)]
-    where += ["--constraint", str(ROOT / "constraints.txt")]
+    environment = Environment(tmp_path / "env", wheels)
+    environment.install(wheels["holon-adapters"])
+    empty = tmp_path / "empty"
+    empty.mkdir()
 
-    install = (python, "-m", "pip", "install", "--quiet", "--no-input")
-    run(*install, *where, *wheels.glob("*.whl"), cwd=tmp_path)
-    answer = json.loads(run(python, "-c", PROGRAM, tmp_path / "root", cwd=wheels))
+    answer = json.loads(environment.run("-c", PROGRAM, tmp_path / "root", cwd=empty))
 
     tool = "holon-adapters.tickets/read-ticket"
     assert answer == [[], ["adapters"], [tool], "https://tickets.example/tickets/7"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from broken_lanes import SOUND_MODULE, installed
 from command import Command
-from holon_cli.lane_files import lane_files, name_problem
+from holon_cli.lane_files import lane_files, name_problem, write_lane
 from support import ROOT
 
 SUITE = """
@@ -101,12 +103,22 @@ def signal_of(source: str) -> str:
         "",
         "ä",
         "a" * 41,
+        "a\n",
+        "a\u0301",
         "holon",
         "holon-core",
+        "class",
+        "async",
+        "json",
+        "test",
+        "tests",
+        "nul",
+        "com1",
+        "pluggy",
     ],
 )
 def test_a_name_that_no_lane_can_have_is_refused(name: str) -> None:
-    """Out of the grammar, too long or reserved."""
+    """Out of the grammar, too long, reserved, or of no use as a package somewhere."""
     assert name_problem(name)
 
 
@@ -114,6 +126,47 @@ def test_a_name_that_no_lane_can_have_is_refused(name: str) -> None:
 def test_a_usable_name_is_taken(name: str) -> None:
     """Words of letters and digits, joined by hyphens."""
     assert name_problem(name) is None
+
+
+def test_a_new_lane_is_in_order_whatever_its_name(tmp_path: Path) -> None:
+    """Lines are no longer, imports no other than the linter has them, for any name."""
+    for name in ("a", "a" * 40, "acme-word-tools", "attrs-notes", "type", "zebra"):
+        write_lane(tmp_path / name, lane_files(name, core_range=">=0.1,<0.4"))
+
+    for command in (("check",), ("format", "--check")):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--no-cache", "."],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_lane_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    """A disk that is full in the middle of it is no reason for half a lane."""
+    made = {"README.md": "x", "src/a.py": "x", "src/a.py/b.py": "x"}
+
+    with pytest.raises(OSError, match=r"a\.py"):
+        write_lane(tmp_path / "acme", made)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("file", "is there already"), ("file/in", "Not a directory"), ("link", "is there already")],
+)
+def test_a_place_where_no_folder_can_be_is_told(holon: Command, folder: str, said: str) -> None:
+    """A file, a folder below a file, and a link to nowhere are a mistake of the user."""
+    (holon.folder / "file").write_text("x", encoding="utf-8")
+    (holon.folder / "link").symlink_to("nowhere")
+
+    done = holon("lane", "new", "acme-notes", "--folder", folder)
+
+    assert (done.code, said in done.err, "Traceback" in done.err) == (2, True, False)
+    assert sorted(path.name for path in holon.folder.iterdir()) == ["file", "link"]
 
 
 def test_no_word_of_the_template_is_left() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib
-import os
 import re
 import shutil
 import subprocess
 import sys
-import venv
 import zipfile
 from itertools import chain
 from pathlib import Path
@@ -19,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import distributions
+from clean import Environment, run
 from support import ROOT
 
 if sys.version_info >= (3, 11):
@@ -55,20 +54,6 @@ def tracked() -> list[Path]:
         ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
     return [ROOT / name for name in listing.split("\0") if name and (ROOT / name).is_file()]
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command without input and return its output; its error text is in a failure."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def pins() -> list[str]:
@@ -240,43 +225,40 @@ def test_a_bad_name_for_a_distribution_is_refused(tmp_path: Path, name: str) -> 
     assert (tmp_path / "tools/distributions.toml").read_bytes() == distributions.TABLE.read_bytes()
 
 
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All wheels, built as a release would."""
-    folder = tmp_path_factory.mktemp("wheels")
-    for row in TABLE.rows:
-        build = (sys.executable, "-m", "build", "--wheel", "--no-isolation")
-        run(*build, "--outdir", folder, row.path, cwd=folder)
-    return folder
-
-
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("row", TABLE.rows, ids=lambda row: row.name)
-def test_a_wheel_works_alone(row: distributions.Distribution, wheels: Path, tmp_path: Path) -> None:
+def test_a_wheel_works_alone(
+    row: distributions.Distribution, wheels: dict[str, Path], tmp_path: Path
+) -> None:
     """In a clean environment and an empty folder, each module imports with what is declared."""
-    (wheel,) = wheels.glob(f"{row.import_name}-*.whl")
+    wheel = wheels[row.name]
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert f"{row.import_name}/py.typed" in names
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {*row.packages}
 
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
+    environment = Environment(tmp_path / "env", wheels)
+    environment.install(wheel)
     empty = tmp_path / "empty"
     empty.mkdir()
-    install = ("install", "--quiet", "--no-input", "--constraint", ROOT / "constraints.txt")
-    links = os.environ.get("PIP_FIND_LINKS", "").split()
-    run(
-        *(python, "-m", "pip", *install),
-        *(part for link in [str(wheels), *links] for part in ("--find-links", link)),
-        wheel,
-        cwd=empty,
-    )
     extras = {Requirement(text).name for text in chain(*row.extras.values())}
     absent = ",".join(sorted(name.partition("-")[0] for name in extras)) or "-"
-    path = run(python, "-W", "error", "-c", IMPORT_ALL, row.import_name, absent, cwd=empty)
+    path = environment.run("-W", "error", "-c", IMPORT_ALL, row.import_name, absent, cwd=empty)
 
-    assert Path(path.strip()).is_relative_to(tmp_path / "env")
-    run(python, "-m", "pip", "check", cwd=empty)
+    assert Path(path.strip()).is_relative_to(environment.folder)
+
+
+def test_a_clean_environment_holds_nothing_that_is_not_declared(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    """What the suite has and a wheel does not require is missing; an unmet version is told."""
+    environment = Environment(tmp_path / "env", wheels)
+    environment.install(wheels["holon-core"])
+    find = "import importlib.util as u, sys; print([n for n in sys.argv[1:] if u.find_spec(n)])"
+
+    found = environment.run("-c", find, "attrs", "httpx", "pytest", "pip", "click", cwd=tmp_path)
+
+    assert found == "['attrs']\n"
+    with pytest.raises(AssertionError, match="is not met by"):
+        environment.install("attrs<1")

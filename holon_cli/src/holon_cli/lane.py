@@ -44,6 +44,8 @@ def new_command() -> click.Command:
             raise click.UsageError(f"{place} is there already", context) from None
         except OSError as error:
             raise click.UsageError(f"{place}: {error.strerror}", context) from None
+        except ValueError:
+            raise click.UsageError("--folder is no path: it holds a NUL", context) from None
         return _show_new(context.obj, place, sorted(made))
 
     return HelpfulCommand(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +14,9 @@ TEMPLATE = Path(__file__).with_name("lane_template")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME = 40
 RESERVED = ("holon", "host", "frozen")
+# Packages that would stand beside a lane's own folders of these names.
+_OF_A_LANE = frozenset({"conftest", "src", "test", "tests"})
+_DEVICES = r"con|prn|aux|nul|(com|lpt)[0-9]"
 SUFFIX = ".tmpl"
 # Packaging tools leave hidden files out: in the template they are visible.
 HIDDEN = {"github": ".github", "gitignore": ".gitignore"}
@@ -29,7 +35,25 @@ def name_problem(name: str) -> str | None:
 
     if name in FIRST_PARTY or name in RESERVED:
         return f"the name {name} is reserved"
+    package = name.replace("-", "_")
+    if keyword.iskeyword(package):
+        return f"{name} is a word of Python's own, which no package can be called"
+    if package in sys.stdlib_module_names or package in _OF_A_LANE:
+        return f"Python, or a lane's own tests, would find another {package} before this one"
+    if re.fullmatch(_DEVICES, name):
+        return f"{name} is a device on Windows, where no folder can be called so"
+    if _is_anothers(name, package):
+        return f"{package} is installed here and is no lane: the new one would take its place"
     return None
+
+
+def _is_anothers(name: str, package: str) -> bool:
+    """Tell whether something is installed under this name that is not a lane called so."""
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
+    lanes = {point.dist.name for point in entry_points(group="holon") if point.dist is not None}
+    return find_spec(package) is not None and name not in lanes
 
 
 def lane_files(name: str, *, core_range: str) -> dict[str, str]:
@@ -48,16 +72,20 @@ def lane_files(name: str, *, core_range: str) -> dict[str, str]:
 
 
 def write_lane(folder: Path, made: dict[str, str]) -> None:
-    """Write the files of a lane into a folder that is not there yet.
+    """Write the files of a lane into a folder that is not there yet: all of them, or none.
 
     Raises:
         FileExistsError: The folder is there.
     """
     folder.mkdir(parents=True)
-    for name, text in made.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    try:
+        for name, text in made.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def core_range() -> str:

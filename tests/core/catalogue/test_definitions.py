@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import holon_core as holon
 from holon_core.catalogue import registry as registering
 from holon_core.catalogue.candidates import DEFINITION_DOMAIN, Candidates
-from holon_core.catalogue.codec import descriptor_from
 from holon_core.records.finding import Finding
 from holon_core.records.lane import CapabilityLane
 from holon_core.records.tool import Dependency, Limits, Provenance, SecretSlot
@@ -161,11 +160,11 @@ def test_an_interrupt_while_judging_passes(monkeypatch) -> None:
     name=st.sampled_from([a.name for a in type(GOOD).__attrs_attrs__]),
 )
 def test_no_field_of_any_kind_raises(junk: Any, name: str) -> None:
-    """Any value in any field is judged, and what is accepted comes back from its stored form."""
+    """Any value in any field is judged, and what is accepted is stored as what was digested."""
     one = judge().judge(0, evolve(GOOD, **{name: junk}))
 
     if one.tool is not None:
-        assert descriptor_from(one.body) == one.tool
+        assert one.tool.digest == digest(one.tool.definition(), domain=DEFINITION_DOMAIN)
 
 
 def test_what_the_core_states_is_not_taken_from_the_definition() -> None:

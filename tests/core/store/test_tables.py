@@ -64,6 +64,11 @@ class Recording(sqlite3.Connection):
         self.seen.append((sql, parameters))
         return super().execute(sql, parameters)
 
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        rows = list(parameters)
+        self.seen += [(sql, row) for row in rows]
+        return super().executemany(sql, rows)
+
 
 # One use of every statement that the store offers; a new one has to be added here.
 USES: dict[str, Callable[[Tables], object]] = {
@@ -112,7 +117,7 @@ USES: dict[str, Callable[[Tables], object]] = {
     "interrupt_keys": lambda t: t.interrupt_keys("c"),
     "purge_keys": lambda t: t.purge_keys(9, limit=5),
     "put_document": lambda t: [t.put_document("n", "d", b"{}", at=1) for _ in range(2)],
-    "add_document": lambda t: t.add_document("n", "e", b"{}", at=1),
+    "add_documents": lambda t: t.add_documents("n", {"e": b"{}"}, at=1),
     "set_document": lambda t: [
         t.set_document("n", "s", b"{}", at=at)  # type: ignore[func-returns-value]
         for at in (1, 2)
@@ -260,13 +265,14 @@ def test_documents_keep_their_revisions(tables):
 
 def test_a_document_that_is_known_to_be_new_goes_on_counting_too(tables):
     """As if it had been looked for: the first is revision 1, one that comes back the next."""
-    tables.add_document("n", "d", b"1", at=1)
+    tables.add_documents("n", {"d": b"1"}, at=1)
     assert tables.document("n", "d") == ("d", 1, 1, b"1")
     tables.remove_document("n", "d", at=2)
 
-    tables.add_document("n", "d", b"3", at=3)
+    tables.add_documents("n", {"e": b"0", "d": b"3"}, at=3)
 
     assert tables.document("n", "d") == ("d", 3, 3, b"3")
+    assert tables.document("n", "e") == ("e", 1, 3, b"0")
 
 
 def test_documents_are_listed_by_id(tables):

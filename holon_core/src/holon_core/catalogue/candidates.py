@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from holon_core.catalogue.codec import descriptor_json
+from holon_core.catalogue.codec import descriptor_from, descriptor_json
 from holon_core.errors import JsonRefused
 from holon_core.ids import id_problem
 from holon_core.plugins.faults import kind_of, told
@@ -52,14 +52,18 @@ _RECORDS: Mapping[str, type[Any]] = {"dependencies": Dependency, "secret_slots":
 class Candidate(Record):
     """A definition as it was looked at.
 
-    ``label`` is its id, or its position where it has none of use; ``tool`` and ``body``, its
-    stored form, are there unless a finding is an error.
+    ``label`` is its id, or its position where it has none of use; ``body``, its stored form, is
+    there unless a finding is an error.
     """
 
     label: str
-    tool: RuntimeToolDescriptor | None = None
     body: bytes = b""
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def tool(self) -> RuntimeToolDescriptor | None:
+        """The tool as everybody will read it, made of its stored form."""
+        return descriptor_from(self.body) if self.body else None
 
 
 @frozen(kw_only=True)
@@ -144,26 +148,27 @@ class Candidates:
     ) -> Candidate:
         schema, limits = inputs.report.schema, self._limited(given.limits)
         assert isinstance(schema, dict), "an input schema of another form is an error"
+        by = self._provenance
         try:
-            # Of thousands of tools each copy counts: the digest comes first, so that one will do.
-            tool = evolve(
-                given,
-                input_schema=schema,
-                limits=limits,
-                origin=self._origin,
-                provenance=self._provenance,
-                runs_here=True,
-                lifecycle="",
-                digest=_digest(given, limits, inputs.canonical, outputs.canonical),
-            )
-            body = _ENCODE(descriptor_json(tool)).encode()
+            # Of thousands of tools each copy counts, so no record is made that nobody reads.
+            said = {
+                **descriptor_json(given),
+                "input_schema": schema,
+                "limits": [limits.timeout_s, limits.max_output_bytes],
+                "origin": self._origin.value,
+                "provenance": [by.distribution, by.version, by.plugin],
+                "digest": _digest(given, limits, inputs.canonical, outputs.canonical),
+            }
         except JsonRefused as error:
             fault = Finding(code="record_invalid", message=error.message, path=error.path)
             return _refused(given.id, *findings, fault)
+        # The state of a frozen tool is not a source's to give.
+        said.pop("lifecycle", None)
+        body = _ENCODE(said).encode()
         if len(body) > MAX_DEFINITION_BYTES:
             text = f"the definition has more than {MAX_DEFINITION_BYTES} bytes"
             return _refused(given.id, *findings, Finding(code="record_invalid", message=text))
-        return Candidate(label=given.id, tool=tool, body=body, findings=tuple(findings))
+        return Candidate(label=given.id, body=body, findings=tuple(findings))
 
     def _limited(self, limits: Limits) -> Limits:
         known = self._lowered.get(limits)

@@ -226,7 +226,7 @@ class Registry:
                 good.pop(label, None)
                 twice.add(label)
                 found = (Finding(code="duplicate_id", message=f"{label} is defined twice"),)
-            elif one.tool is not None:
+            elif one.body:
                 found = (*found, *self._reviewed(one, stored))
                 if not has_errors(found):
                     good[label] = one.body
@@ -237,12 +237,11 @@ class Registry:
     def _reviewed(self, one: Candidate, stored: Mapping[str, bytes]) -> tuple[Finding, ...]:
         if not self._reviewers:
             return ()
-        assert one.tool is not None
-        body = stored.get(one.label)
+        tool, body = descriptor_from(one.body), stored.get(one.label)
         before = None if body is None else descriptor_from(body)
-        if before is not None and before.digest == one.tool.digest:
+        if before is not None and before.digest == tool.digest:
             return ()
-        return self.review(one.tool, before)
+        return self.review(tool, before)
 
     def _some_bodies(self, names: Iterable[str]) -> dict[str, bytes]:
         wanted = list(dict.fromkeys(names))
@@ -290,12 +289,15 @@ class Registry:
             ) -> int:
                 # Where nobody changed anything since, what was not there needs no look.
                 known = tables.revision() == since
-                moved = False
+                new = {
+                    label: body
+                    for label, body in part
+                    if known and body is not None and label not in there
+                }
+                tables.add_documents(TOOLS, new, at=at)
+                moved = bool(new)
                 for label, body in part:
-                    if known and body is not None and label not in there:
-                        tables.add_document(TOOLS, label, body, at=at)
-                        moved = True
-                    else:
+                    if label not in new:
                         moved = _put(tables, TOOLS, label, body, at) or moved
                 if last:
                     _put(tables, SOURCES, source, state, at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from holon_core.store.rows import decodes, number, text
@@ -52,6 +53,7 @@ class DocumentTables:
     """Statements of documents, leases and blobs."""
 
     _sql: Any
+    _many: Any
 
     def put_document(self, collection: str, doc_id: str, body: bytes, *, at: int) -> int:
         """Store a document's next revision and keep the one before; return the revision."""
@@ -68,12 +70,12 @@ class DocumentTables:
         )
         return revision
 
-    def add_document(self, collection: str, doc_id: str, body: bytes, *, at: int) -> None:
-        """Store a document that is known not to be there; one statement, for thousands of them."""
-        self._sql(
-            "insert into documents select ?, ?, 1 + coalesce((select max(revision)"
-            " from revisions where collection=? and id=?), 0), ?, ?",
-            (collection, doc_id, collection, doc_id, at, body),
+    def add_documents(self, collection: str, bodies: Mapping[str, bytes], *, at: int) -> None:
+        """Store documents that are known not to be there, by id; one statement for all of them."""
+        self._many(
+            "insert into documents select ?1, ?2, 1 + coalesce((select max(revision)"
+            " from revisions where collection=?1 and id=?2), 0), ?3, ?4",
+            ((collection, doc_id, at, bodies[doc_id]) for doc_id in sorted(bodies)),
         )
 
     def _last_revision(self, collection: str, doc_id: str) -> int:

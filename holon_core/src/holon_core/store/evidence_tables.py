@@ -171,6 +171,7 @@ class EvidenceTables:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._sql = connection.execute
+        self._many = connection.executemany
         # Where this connection saw each chain end; an append tells when that is stale.
         self._heads: dict[str, _Head] = {}
         # Calls that are known to be open; of others it is read.

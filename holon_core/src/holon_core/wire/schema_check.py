@@ -18,6 +18,7 @@ from holon_core.wire.schema_closing import closed, is_object_schema
 from holon_core.wire.schema_cost import cost, measure, rings
 from holon_core.wire.schema_graph import SchemaGraph
 from holon_core.wire.schema_lint import lint
+from holon_core.wire.schema_plain import is_plain
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
@@ -105,7 +106,19 @@ def check_normalised(
     if size > MAX_NODES and measure(copy)[0] > MAX_NODES:
         text = f"more than {MAX_NODES} JSON values"
         return _refused(copy, Finding(code="schema_limit", message=text))
+    if "$schema" not in copy and is_plain(copy) and (role == "output" or _is_object(copy)):
+        return _plain(copy, role)
     return _document(copy, dialect, role, engine or chosen_engine())
+
+
+def _is_object(schema: dict[str, Any]) -> bool:
+    return schema.get("type") in ("object", ["object"])
+
+
+def _plain(schema: dict[str, Any], role: Role) -> SchemaReport:
+    if role == "output" or "additionalProperties" in schema:
+        return SchemaReport(schema=schema, findings=())
+    return SchemaReport(schema={**schema, "additionalProperties": False}, findings=(_closing(),))
 
 
 def _document(
@@ -177,9 +190,12 @@ def _closed(graph: SchemaGraph) -> tuple[dict[str, Any], list[Finding]]:
     document = closed(graph)
     if document is None:
         return graph.root.schema, []
+    return document, [_closing()]
+
+
+def _closing() -> Finding:
     text = "says nothing about further properties; they are refused"
-    finding = Finding(code="schema_closed", message=text, severity=Severity.WARNING)
-    return document, [finding]
+    return Finding(code="schema_closed", message=text, severity=Severity.WARNING)
 
 
 def _compiles(document: dict[str, Any], dialect: Dialect, engine: Engine) -> list[Finding]:
