@@ -11,6 +11,12 @@ from holon_core import AgentProfile, Guardrails, PlanStep
 from holon_core.testing import ManualClock
 
 BY: dict[str, str] = {"by": "operator", "reason": "needed"}
+OPTIONAL = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "note": {"type": "string"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
 PLAN = {"goal": "tidy", "steps": [{"id": "look", "summary": "list it"}]}
 
 
@@ -200,6 +206,29 @@ def test_a_session_with_a_contract_ends_by_its_answer_alone(runtime):
     kinds = [each for each in kinds if each != "operation"]
     assert kinds[-4:] == ["structured_output", "agent_session", "refused", "structured_output"]
     assert session.hand_output(done.output_id, consumer="workflow_runner").value == PLAN
+
+
+def test_what_is_accepted_in_a_session_is_an_output_of_it(runtime):
+    """The store knows what an agent gave, before it ends and after."""
+    session = agent(runtime, AgentProfile(id="planner", output_class="planner_output"))
+    review = {"verdict": "approve", "summary": "ok", "findings": []}
+
+    given = session.accept_output("reviewer_output", review)
+    session.accept_output("reviewer_output", {})
+    done = session.finish(PLAN)
+    late = session.accept_output("reviewer_output", review)
+
+    assert session.agent_session.outputs == (given.output_id, done.output_id)
+    assert code(late) == "not_allowed"
+
+
+def test_an_answer_in_a_response_format_is_mapped_back_before_the_gate(runtime):
+    """What a strict format made null is left out again."""
+    session = agent(runtime, AgentProfile(id="planner", output_schema=OPTIONAL))
+
+    done = session.finish('{"n": 1, "note": null}', dialect="openai-responses")
+
+    assert done.value == {"n": 1}
 
 
 def test_a_contract_may_be_a_schema_of_its_own(runtime, opened):

@@ -171,12 +171,15 @@ class AgentDoor:
         self._check_open()
         return toolset(cast("Session", self), framework, **options)
 
-    def finish(self, answer: object, *, facts: OutputFacts | None = None) -> OutputResult:
+    def finish(
+        self, answer: object, *, facts: OutputFacts | None = None, dialect: str | None = None
+    ) -> OutputResult:
         """End this agent's session by its answer, where its profile has an output contract.
 
         Args:
             answer: As for ``accept_output``.
             facts: As for ``accept_output``.
+            dialect: As for ``accept_output``.
 
         Returns:
             The accepted output, after which the session calls nothing more; or a typed failure,
@@ -188,7 +191,7 @@ class AgentDoor:
                 policy does not let the operation ``agent-session/finish``.
         """
         self._check_open()
-        return self._agent_sessions.finish(self.caller, answer, facts=facts)
+        return self._agent_sessions.finish(self.caller, answer, facts=facts, dialect=dialect)
 
     @property
     def agent_session(self) -> AgentSession:

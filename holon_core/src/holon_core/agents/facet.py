@@ -118,7 +118,7 @@ class Agents:
 
     def __init__(self, guard: Guard, dialects: Iterable[FunctionDialect] = ()) -> None:
         self.profiles = Profiles(guard)
-        self.sessions = Sessions(guard, self.profiles)
+        self.sessions = Sessions(guard, self.profiles, self.back)
         self._guard = guard
         self._offered = tuple(dialects)
 
@@ -135,6 +135,18 @@ class Agents:
 
         more = {each.id: each for each in self._offered}
         return Projector(self._guard, {**DIALECTS, **more})
+
+    def back(self, class_id: str, dialect: str) -> Callable[[Any], Any]:
+        """Return what maps an answer in a dialect's response format back to its class.
+
+        Raises:
+            Refused: ``unknown_output_class``.
+            Misuse: There is no such dialect.
+        """
+        from holon_core.agents.showing import dialect_named
+
+        named = dialect_named(self.projector, dialect)
+        return shown_class(self.outputs.read(class_id), named).plan.back
 
     def dialects(self) -> tuple[FunctionDialect, ...]:
         """Return the dialects of function calling: the core's five, then those of plugins."""

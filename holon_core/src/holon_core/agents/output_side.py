@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from holon_core.agents.facet import Agents
     from holon_core.guard.guard import Guard
     from holon_core.records.caller import CallerContext
+    from holon_core.records.failure import StructuredFailure
     from holon_core.records.output import OutputResult
+    from holon_core.store.protocol import Tables
 
 
 def said(answer: object) -> Any:
@@ -75,6 +77,7 @@ class OutputSide(Facet):
             facts=facts or OutputFacts(),
             consumer=consumer,
             back=None if dialect is None else self._back(output_class, dialect),
+            within=self._kept,
         )
 
     @operation("structured-output/hand-over")
@@ -84,10 +87,12 @@ class OutputSide(Facet):
 
     def _back(self, output_class: str, dialect: str) -> Callable[[Any], Any]:
         """Return what maps an answer in a provider's response format back."""
-        from holon_core.agents.facet import shown_class
-        from holon_core.agents.showing import dialect_named
-
         if self._agents is None:
             raise Misuse("open the session with runtime.session(…)")
-        named = dialect_named(self._agents().projector, dialect)
-        return shown_class(self._agents().outputs.read(output_class), named).plan.back
+        return self._agents().back(output_class, dialect)
+
+    def _kept(self, tables: Tables, output_id: str) -> StructuredFailure | None:
+        """Note an accepted output in the session of a caller with a profile."""
+        if self._caller.profile is None or self._agents is None:
+            return None
+        return self._agents().sessions.keep_output(tables, self._caller, output_id)

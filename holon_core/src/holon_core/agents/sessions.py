@@ -8,6 +8,19 @@ from attrs import evolve
 
 from holon_core.agents.profiles import Profiles, refuses
 from holon_core.agents.recording import record
+from holon_core.agents.session_store import (
+    OWN_CLASS,
+    SESSIONS,
+    after_end,
+    decoded,
+    left_s,
+    over,
+    own_class_id,
+    put,
+    session_id,
+    stored,
+    used_up,
+)
 from holon_core.errors import Refused
 from holon_core.governed import Facet, operation
 from holon_core.guard.outputs import accept, chain_of
@@ -15,10 +28,12 @@ from holon_core.names import MAX_NAME, required_text
 from holon_core.records.agent import AgentProfile, AgentSession, AgentSessionState, ProfileState
 from holon_core.records.failure import failure
 from holon_core.records.output import OutputClass, OutputFacts
+from holon_core.records.tool import MAX_TIMEOUT_S
 from holon_core.records.words import HeldState
-from holon_core.wire.canonical import digest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
     from holon_core.records.approval import HeldCall
@@ -28,9 +43,10 @@ if TYPE_CHECKING:
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Tables
 
-SESSIONS = "holon.agent-sessions"
-OWN_CLASS = "agent-profile."
-MAX_HELD = 1000
+# Held calls are read so many at a time.
+PAGE = 1000
+# Accepted outputs that one session keeps the ids of.
+MAX_OUTPUTS = 1000
 
 
 def _finished(answer: object, **_: object) -> dict[str, Any]:
@@ -46,12 +62,19 @@ def _closed(**_: object) -> dict[str, Any]:
 class Sessions(Facet):
     """Sessions of agents (`rt.agents.sessions`); also what the guard asks about profiles.
 
-    A session belongs to a principal, a workspace, a profile and a run.
+    A session belongs to a principal, a workspace, a profile and a run; callers without a run share
+    one. ``back`` gives what maps an answer in a dialect's response format back to its class.
     """
 
-    def __init__(self, guard: Guard, profiles: Profiles) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        profiles: Profiles,
+        back: Callable[[str, str], Callable[[Any], Any]],
+    ) -> None:
         self._guard = guard
         self._profiles = profiles
+        self._back = back
         self.through = guard.through
 
     def open(self, caller: CallerContext) -> AgentSession:
@@ -69,7 +92,7 @@ class Sessions(Facet):
             Refused: ``not_allowed``: there is none of this id.
         """
         required_text(session_id, "a session's id", MAX_NAME)
-        found = self._guard.store.read(lambda tables: _stored(tables, session_id))
+        found = self._guard.store.read(lambda tables: stored(tables, session_id))
         if found is None:
             raise Refused(failure("not_allowed", f"no agent session {session_id:.100}"))
         return found
@@ -79,18 +102,31 @@ class Sessions(Facet):
         rows = self._guard.store.read(
             lambda tables: tables.list_documents(SESSIONS, after=after, limit=limit)
         )
-        return tuple(_decoded(row.body) for row in rows)
+        return tuple(decoded(row.body) for row in rows)
 
     def waiting(self, session: AgentSession) -> tuple[HeldCall, ...]:
         """Return the calls of a session that wait for a person."""
-        held = self._guard.store.read(
-            lambda t: t.list_held(state=HeldState.HELD, after="", limit=MAX_HELD)
-        )
-        return tuple(each for each in held if session_id(each.caller) == session.id)
+        found: list[HeldCall] = []
+        after, more = "", True
+        while more:
+            page = self._guard.store.read(
+                lambda t, after=after: t.list_held(  # type: ignore[misc]
+                    state=HeldState.HELD, after=after, limit=PAGE
+                )
+            )
+            found += [each for each in page if session_id(each.caller) == session.id]
+            more = len(page) == PAGE
+            after = page[-1].call_id if page else ""
+        return tuple(found)
 
     @operation("agent-session/finish", given=_finished)
     def finish(
-        self, caller: CallerContext, answer: object, *, facts: OutputFacts | None = None
+        self,
+        caller: CallerContext,
+        answer: object,
+        *,
+        facts: OutputFacts | None = None,
+        dialect: str | None = None,
     ) -> OutputResult:
         """End a session by its answer; see ``Session.finish``."""
         profile = self._profile_of(caller)
@@ -105,6 +141,7 @@ class Sessions(Facet):
             class_id,
             answer,
             facts=facts or OutputFacts(),
+            back=None if dialect is None else self._back(class_id, dialect),
             within=lambda tables, output_id: self._finished(tables, caller, output_id),
         )
 
@@ -112,11 +149,24 @@ class Sessions(Facet):
         self, tables: Tables, caller: CallerContext, output_id: str
     ) -> StructuredFailure | None:
         """End a session by an output that is kept in the same transaction; say if it has ended."""
-        session = _stored(tables, session_id(caller))
+        session = stored(tables, session_id(caller))
         assert session is not None, "it was opened before"
         if session.state is not AgentSessionState.OPEN:
-            return _ended(session)
+            return after_end(session)
         self._close(tables, caller, session, AgentSessionState.FINISHED, output=output_id)
+        return None
+
+    def keep_output(
+        self, tables: Tables, caller: CallerContext, output_id: str
+    ) -> StructuredFailure | None:
+        """Inside the transaction that keeps an accepted output: note it, or say why not."""
+        session = self._opened(tables, caller)
+        if session.state is not AgentSessionState.OPEN:
+            return after_end(session)
+        if len(session.outputs) >= MAX_OUTPUTS:
+            text = f"a session keeps at most {MAX_OUTPUTS} accepted outputs"
+            return failure("budget_exceeded", text, limit="outputs", allowed=MAX_OUTPUTS)
+        put(tables, evolve(session, outputs=(*session.outputs, output_id)), self._now())
         return None
 
     @operation("agent-session/close", given=_closed)
@@ -174,9 +224,10 @@ class Sessions(Facet):
         if profile is None or profile.state is not ProfileState.ACTIVE:
             text = f"no active agent profile {caller.profile}"
             return failure("not_allowed", text, profile=caller.profile)
-        session = _stored(tables, session_id(caller))
-        ended = session is not None and session.state is not AgentSessionState.OPEN
-        return _ended(session) if session is not None and ended else None
+        session = stored(tables, session_id(caller))
+        if session is None or session.state is AgentSessionState.OPEN:
+            return None
+        return after_end(session)
 
     def may_start(self, tables: Tables, attempt: Attempt) -> StructuredFailure | None:
         """Say which limit of its run is reached, inside the transaction that would accept it."""
@@ -184,47 +235,61 @@ class Sessions(Facet):
         profile = self._profiles.stored(tables, caller.profile or "")
         if profile is None:
             return failure("not_allowed", f"no agent profile {caller.profile}")
-        session = _stored(tables, session_id(caller))
+        session = stored(tables, session_id(caller))
         if session is None:
-            return _over(profile, "max_calls", 0)
+            return over(profile, "max_calls", 0)
         if session.state is not AgentSessionState.OPEN:
-            return _ended(session)
-        lasted = int(self._guard.clock.now()) - session.opened_at_unix_seconds
-        return (
-            _over(profile, "max_calls", session.calls)
-            or _over(profile, "max_duration_s", lasted)
-            or _over(profile, "max_output_bytes", session.output_bytes + session.reserved_bytes)
-        )
+            return after_end(session)
+        return used_up(profile, session, self._guard.clock.now())
 
     def started(self, tables: Tables, attempt: Attempt) -> None:
-        """Inside the transaction that accepts a call: count it, and reserve what it may give."""
-        session = self._opened(tables, attempt.caller)
+        """Inside the transaction that accepts a call: count it, and bound it by what is left."""
+        # A held call keeps the step at which it was asked; its session has gone on meanwhile.
+        session = self._opened(tables, attempt.caller, moves=attempt.mode != "release")
         profile = self._profiles.stored(tables, session.profile)
-        most = None if profile is None else profile.guardrails.max_output_bytes
         reserved = 0
-        attempt.reserved_bytes = None
-        if most is not None:
-            left = most - session.output_bytes - session.reserved_bytes
-            if left < attempt.limits.max_output_bytes:
-                attempt.limits = evolve(attempt.limits, max_output_bytes=max(left, 1))
-                attempt.budgeted = True
-            reserved = attempt.reserved_bytes = attempt.limits.max_output_bytes
+        if profile is not None:
+            self._bound_time(profile, session, attempt)
+            reserved = self._reserve(profile, session, attempt)
         made = evolve(
             session, calls=session.calls + 1, reserved_bytes=session.reserved_bytes + reserved
         )
-        _put(tables, made, self._now())
+        put(tables, made, self._now())
 
-    def ended(self, tables: Tables, attempt: Attempt, output_bytes: int) -> None:
-        """Inside the transaction that closes a call: count what it gave."""
-        session = _stored(tables, session_id(attempt.caller))
+    def _bound_time(self, profile: AgentProfile, session: AgentSession, attempt: Attempt) -> None:
+        """Let a call run no longer than its session may."""
+        left, own = left_s(profile, session, self._guard.clock.now()), attempt.limits.timeout_s
+        attempt.left_s = None if left is None or (own is not None and own < left) else left
+        if attempt.left_s is not None and attempt.left_s <= MAX_TIMEOUT_S:
+            attempt.limits = evolve(attempt.limits, timeout_s=attempt.left_s)
+
+    def _reserve(self, profile: AgentProfile, session: AgentSession, attempt: Attempt) -> int:
+        """Let a call give no more than its session may, and keep that for it; return how much."""
+        most = profile.guardrails.max_output_bytes
+        attempt.reserved_bytes = None
+        if most is None:
+            return 0
+        left = most - session.output_bytes - session.reserved_bytes
+        if left < attempt.limits.max_output_bytes:
+            attempt.limits = evolve(attempt.limits, max_output_bytes=max(left, 1))
+            attempt.budgeted = True
+        attempt.reserved_bytes = attempt.limits.max_output_bytes
+        return attempt.reserved_bytes
+
+    def ended(self, tables: Tables, attempt: Attempt, output_bytes: int, *, ran: bool) -> None:
+        """Inside the transaction that closes a call: count what it gave, or that nothing ran."""
+        session = stored(tables, session_id(attempt.caller))
         reserved = attempt.reserved_bytes or 0
-        if session is not None and (output_bytes or reserved):
-            made = evolve(
-                session,
-                output_bytes=session.output_bytes + output_bytes,
-                reserved_bytes=max(0, session.reserved_bytes - reserved),
-            )
-            _put(tables, made, self._now())
+        if session is None or (ran and not output_bytes and not reserved):
+            return
+        made = evolve(
+            session,
+            calls=session.calls - (not ran),
+            blocked_calls=session.blocked_calls + (not ran),
+            output_bytes=session.output_bytes + output_bytes,
+            reserved_bytes=max(0, session.reserved_bytes - reserved),
+        )
+        put(tables, made, self._now())
 
     def _now(self) -> int:
         return int(self._guard.clock.now())
@@ -234,12 +299,13 @@ class Sessions(Facet):
             raise Refused(failure("not_allowed", "the session has no profile; open it with one"))
         return self._profiles.read(caller.profile)
 
-    def _opened(self, tables: Tables, caller: CallerContext) -> AgentSession:
-        known = _stored(tables, session_id(caller))
+    def _opened(self, tables: Tables, caller: CallerContext, *, moves: bool = True) -> AgentSession:
+        known = stored(tables, session_id(caller))
         if known is not None:
-            if known.plan_step != caller.plan_step and known.state is AgentSessionState.OPEN:
+            moved = moves and known.plan_step != caller.plan_step
+            if moved and known.state is AgentSessionState.OPEN:
                 known = evolve(known, plan_step=caller.plan_step)
-                _put(tables, known, self._now())
+                put(tables, known, self._now())
             return known
         if caller.profile is None:
             raise Refused(failure("not_allowed", "the session has no profile; open it with one"))
@@ -255,16 +321,16 @@ class Sessions(Facet):
             plan_step=caller.plan_step,
             opened_at_unix_seconds=self._now(),
         )
-        _put(tables, made, self._now())
+        put(tables, made, self._now())
         self._record(tables, caller, made)
         return made
 
     def _end(self, caller: CallerContext, state: AgentSessionState) -> AgentSession:
         def work(tables: Tables) -> AgentSession:
-            session = _stored(tables, session_id(caller))
+            session = stored(tables, session_id(caller))
             assert session is not None, "it was opened before"
             if session.state is not AgentSessionState.OPEN:
-                raise Refused(_ended(session))
+                raise Refused(after_end(session))
             return self._close(tables, caller, session, state)
 
         return self._guard.store.transact(work)
@@ -280,7 +346,7 @@ class Sessions(Facet):
     ) -> AgentSession:
         outputs = (*session.outputs, *([] if output is None else [output]))
         made = evolve(session, state=state, ended_at_unix_seconds=self._now(), outputs=outputs)
-        _put(tables, made, self._now())
+        put(tables, made, self._now())
         self._record(tables, caller, made)
         return made
 
@@ -295,46 +361,3 @@ class Sessions(Facet):
             caller=caller,
             chain=chain_of(self._guard, caller),
         )
-
-
-def session_id(caller: CallerContext) -> str:
-    """Return the id of a caller's session: of whom, where, as what, and in which run."""
-    of = [caller.principal, caller.workspace, caller.profile, caller.run]
-    return f"s{digest(of, domain='holon-agent-session/1')[:40]}"
-
-
-def own_class_id(profile: AgentProfile) -> str:
-    """Return the id of the class that stands for a profile's output schema."""
-    return f"{OWN_CLASS}{profile.id}"
-
-
-def _over(profile: AgentProfile, name: str, used: int) -> StructuredFailure | None:
-    most = getattr(profile.guardrails, name)
-    if most is None or used < most:
-        return None
-    text = f"{name} of the profile {profile.id} is {most}, and it is used up"
-    return failure("budget_exceeded", text, limit=name, allowed=most, used=used)
-
-
-def _ended(session: AgentSession) -> StructuredFailure:
-    return failure("not_allowed", f"the agent's session is {session.state}", session=session.id)
-
-
-def _stored(tables: Tables, doc_id: str) -> AgentSession | None:
-    row = tables.document(SESSIONS, doc_id)
-    return None if row is None else _decoded(row.body)
-
-
-def _decoded(body: bytes) -> AgentSession:
-    from holon_core.wire.converter import structure
-    from holon_core.wire.strict_json import parse
-
-    data: Any = parse(body)
-    return structure(data, AgentSession)
-
-
-def _put(tables: Tables, session: AgentSession, at: int) -> None:
-    from holon_core.wire.canonical import canonical
-    from holon_core.wire.converter import unstructure
-
-    tables.put_document(SESSIONS, session.id, canonical(unstructure(session)), at=at)

@@ -89,6 +89,8 @@ class Attempt:
     reserved_bytes: int | None = None
     # Its limit of output is what is left of that budget.
     budgeted = False
+    # What is left of its caller's session, in seconds, where that is less than its own limit.
+    left_s: float | None = None
     limits: Limits
     effects_used: frozenset[Effect] = frozenset()
     _cancel: CancelToken | None = None
@@ -129,6 +131,12 @@ class Attempt:
         # while somebody gives up on the call, at least one of the two knows.
         self.entered = True
         return self.phase is not CLOSED
+
+    @property
+    def time_limit_s(self) -> float | None:
+        """How long it may run: its own limit, or what is left of its caller's session."""
+        # What is left may be longer than any limit of a tool can be.
+        return self.left_s if self.limits.timeout_s is None else self.limits.timeout_s
 
     def close(self) -> bool:
         """Let nothing start any more; tell whether programs of this call still run."""

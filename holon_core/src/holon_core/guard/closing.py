@@ -64,7 +64,8 @@ def _judged(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> Ending:
     if outcome.status is ExecutorStatus.COMPLETED:
         ending = _output(guard, attempt, outcome.output_json)
     else:
-        ending = Ending(Status(outcome.status.value), problem=_problem(guard, outcome))
+        problem = _of_session(guard, attempt, _problem(guard, outcome))
+        ending = Ending(Status(outcome.status.value), problem=problem)
     ending.returned = ending.status is Status.BLOCKED or not outcome.started
     ending.draft = _draft(guard, attempt, outcome, ending)
     return ending
@@ -74,7 +75,8 @@ def settle(attempt: Attempt, tables: Tables, ending: Ending) -> int:
     """Append the closing record, and with it settle key and approval; return its position."""
     seq = tables.append(ending.draft, closes=attempt.opened)
     if attempt.profiles is not None:
-        attempt.profiles.ended(tables, attempt, len(ending.canonical or b""))
+        given = len(ending.canonical or b"")
+        attempt.profiles.ended(tables, attempt, given, ran=not ending.returned)
     if attempt.entry.settle is not None:
         attempt.entry.settle(tables, attempt, ending.problem, ending.canonical)
     if ending.returned and attempt.approval_id is not None:
@@ -96,6 +98,17 @@ def settle(attempt: Attempt, tables: Tables, ending: Ending) -> int:
 def _problem(guard: Guard, outcome: ExecutorOutcome) -> StructuredFailure:
     known = None if outcome.failure is None else foreign_failure(guard, outcome.failure)
     return known or failure("tool_failed", "the tool gave no reason")
+
+
+def _of_session(guard: Guard, attempt: Attempt, problem: StructuredFailure) -> StructuredFailure:
+    """Say of a call that was ended by what its session had left that it was that."""
+    left = attempt.left_s
+    if left is None or problem.code != "timeout":
+        return problem
+    if not attempt.expired and guard.clock.monotonic() - attempt.started < left:
+        return problem
+    text = f"{problem.message}, which is all that was left of max_duration_s of the profile"
+    return failure("budget_exceeded", text, limit="max_duration_s", left_s=left)
 
 
 def _output(guard: Guard, attempt: Attempt, output: Any) -> Ending:

@@ -137,7 +137,8 @@ async def _execute(guard: Guard, call: SealedCall) -> ExecutorOutcome:
             problem = await _in_thread(guard, lambda: execute.fetch_secrets(guard, call))
         if problem is not None:
             return problem
-        return execute.uninterrupted(await execute.run_async_tool(call, call.limits.timeout_s))
+        limit = call._attempt.time_limit_s
+        return execute.uninterrupted(await execute.run_async_tool(call, limit))
     return await _in_thread(guard, lambda: execute.run(guard, call), token=call.cancel)
 
 

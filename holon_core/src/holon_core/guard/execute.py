@@ -78,7 +78,7 @@ def run(guard: Guard, call: SealedCall) -> ExecutorOutcome:
             return problem
     if entry.is_async:
         return _on_loop(guard, call)
-    limit = attempt.limits.timeout_s
+    limit = attempt.time_limit_s
     if limit is None or entry.self_limiting:
         return enter(call)
     try:
@@ -142,7 +142,7 @@ def _on_loop(guard: Guard, call: SealedCall) -> ExecutorOutcome:
     from concurrent.futures import CancelledError as Cancelled
     from concurrent.futures import TimeoutError as StillRuns
 
-    limit = call.limits.timeout_s
+    limit = call._attempt.time_limit_s
     blocked_loop = limit is None and _in_running_loop()
     future = guard.threads.run_on_loop(run_async_tool(call, limit))
     forget = call.cancel.subscribe(lambda: _stop(call, future))
@@ -246,7 +246,7 @@ def _late(limit: float, note: str) -> StructuredFailure:
 def interrupted(attempt: Attempt, note: str = "") -> ExecutorOutcome:
     """Make the outcome of a call that was ended from outside, by what ended it first."""
     if attempt.expired:
-        return failed(_late(attempt.limits.timeout_s or 0, "its cleaning up was cut short"))
+        return failed(_late(attempt.time_limit_s or 0, "its cleaning up was cut short"))
     if not attempt.entered:
         text = f"ended before it started{'; ' if note else ''}{note}"
         return failed(failure("cancelled", text, started=False), started=False)

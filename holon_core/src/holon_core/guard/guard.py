@@ -70,11 +70,11 @@ class ProfileGate(Protocol):
         ...
 
     def started(self, tables: Tables, attempt: Attempt) -> None:
-        """Count a call that is accepted, inside that transaction."""
+        """Count a call that is accepted, and bound it by what is left, inside that transaction."""
         ...
 
-    def ended(self, tables: Tables, attempt: Attempt, output_bytes: int) -> None:
-        """Count what a call gave, inside the transaction that closes it."""
+    def ended(self, tables: Tables, attempt: Attempt, output_bytes: int, *, ran: bool) -> None:
+        """Count what a call gave, or that nothing ran, inside the transaction that closes it."""
         ...
 
     def own_class(self, class_id: str) -> OutputClass | None:

@@ -40,6 +40,9 @@ class PlanStep:
 class Guardrails:
     """Limits of one session; ``None`` where there is none.
 
+    ``max_calls`` counts calls that ran; of calls that their tools block, ten times as many are
+    tried. ``max_duration_s`` counts from the opening of the session, refuses calls after it, and
+    ends those that run then, as their own time limits would.
     ``effects_ceiling`` is the strictest effect that a tool may have, in the order of effects.
     """
 
@@ -82,8 +85,9 @@ class AgentProfile:
 class AgentSession:
     """What is kept of an agent's session; it survives the runtime.
 
-    ``outputs`` are ids of accepted outputs. ``reserved_bytes`` are those of calls that run, and of
-    calls whose process died. Times are Unix seconds.
+    ``calls`` are those that were accepted and that their tools did not block; ``blocked_calls`` the
+    others, of which nothing ran. ``outputs`` are ids of accepted outputs. ``reserved_bytes`` are
+    those of calls that run, and of calls whose process died. Times are Unix seconds.
     """
 
     id: str
@@ -96,6 +100,7 @@ class AgentSession:
     opened_at_unix_seconds: int
     ended_at_unix_seconds: int | None = None
     calls: int = 0
+    blocked_calls: int = 0
     output_bytes: int = 0
     reserved_bytes: int = 0
     outputs: tuple[str, ...] = ()
