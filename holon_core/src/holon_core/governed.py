@@ -48,6 +48,25 @@ class Facet:
     through: Through | None = None
     asker: CallerContext | None = None
 
+    def asked_for(self, method: str) -> bool:
+        """Tell whether an operation is still to be asked about: nobody let it through yet."""
+        return self.through is not None and _doing.get() != method
+
+    def governed(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        work: Callable[[], T],
+        /,
+        *,
+        by: str | CallerContext | None,
+    ) -> T:
+        """Do an operation whose method only the call tells, as ``operation`` does any other."""
+        if self.through is not None and self.asked_for(method):
+            return self.through(method, params, work, by=by)
+        with doing(""):
+            return work()
+
 
 @contextmanager
 def doing(method: str) -> Iterator[None]:
@@ -77,7 +96,7 @@ def operation(
         @wraps(fn)
         def entered(*args: P.args, **kwargs: P.kwargs) -> T:
             facet: Any = args[0]
-            if facet.through is None or _doing.get() == method:
+            if not facet.asked_for(method):
                 with doing(""):
                     return fn(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
@@ -104,8 +123,8 @@ def operation(
 def _asker(named: dict[str, Any]) -> Any:
     """Take who asks out of the arguments: a name, a caller, or the caller of a session."""
     said = named.pop("by", None), named.pop("caller", None), named.pop("session", None)
-    session = said[2]
-    return said[0] or said[1] or (None if session is None else session.caller)
+    session = said[2]  # Or the caller itself, where a method takes either.
+    return said[0] or said[1] or getattr(session, "caller", session)
 
 
 def _plain(value: Any) -> Any:

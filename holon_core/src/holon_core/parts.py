@@ -134,7 +134,7 @@ class Parts:
         """The way of operations with effects; made when one is first asked."""
         from holon_core.operations.governing import Governing
 
-        return Governing(self.guard, self._app)
+        return Governing(self.guard, self._app, self.operations)
 
     def _through(self, *args: Any, by: Any) -> Any:
         return self.governing.through(*args, by=by)

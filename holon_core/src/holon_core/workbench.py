@@ -140,6 +140,11 @@ class Workbench:
         return self._guard.config.key_ttl_s
 
     @property
+    def closing(self) -> bool:
+        """Whether the runtime closes: no further call begins, and those that run are ended."""
+        return self._guard.running.closing
+
+    @property
     def operator(self) -> str | None:
         """The one person of a runtime opened for one, who may decide about own calls."""
         return self._guard.operator
@@ -226,6 +231,36 @@ class Workbench:
             return None if held is None or approval is None else (held, approval)
 
         return self._guard.store.read(work)
+
+    def withdraw(self, call_id: str, *, by: str, reason: str) -> bool:
+        """Take a held call back whose work has ended: nobody can release it after.
+
+        Its approval is revoked where no other call waits for it; another call of the same
+        payload is held anew.
+
+        Args:
+            call_id: Of the held call.
+            by: Who takes it back.
+            reason: Why, for the record.
+
+        Returns:
+            Whether it was still held.
+        """
+        from holon_core.guard.withdrawing import withdraw
+
+        return withdraw(self._guard, call_id, by=by, reason=reason)
+
+    def through(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        work: Callable[[], T],
+        /,
+        *,
+        by: str | CallerContext | None,
+    ) -> T:
+        """Do an operation of this plugin, called from Python, as all are done; see ``Facet``."""
+        return self._guard.through(method, params, work, by=by)
 
     def free_interrupted(self, caller: CallerContext, tool: str, key: str) -> None:
         """Let a key be used again whose call was interrupted, for what may be repeated safely."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from holon_core.errors import Refused, Rejected
+from holon_core.governed import Facet
 from holon_core.nearest import nearest
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.wire.canonical import digest
@@ -45,7 +46,7 @@ class Readiness:
     seen_at: float | None = None
 
 
-class Bridges:
+class Bridges(Facet):
     """Keeps what bridges consist of, and computes whether one is ready.
 
     Args:
@@ -63,6 +64,9 @@ class Bridges:
         Raises:
             Rejected: It does not fit its form, names what is not there, or its id is taken.
         """
+        return self.governed(f"{noun}/create", thing, lambda: self._create(noun, thing, by), by=by)
+
+    def _create(self, noun: str, thing: Mapping[str, Any], by: str) -> dict[str, Any]:
         made = self._checked(noun, thing)
         now = self._clock.now()
         kept = {
@@ -82,13 +86,18 @@ class Bridges:
         self._bench.change(work)
         return kept
 
-    def update(self, noun: str, thing: Mapping[str, Any]) -> dict[str, Any]:
+    def update(
+        self, noun: str, thing: Mapping[str, Any], *, by: str | None = None
+    ) -> dict[str, Any]:
         """Put a thing in place of the one of its id; of a session this is a sign of life.
 
         Raises:
             Rejected: As for ``create``.
             Refused: ``unknown_bridge``; ``workflow_state``: it was closed.
         """
+        return self.governed(f"{noun}/update", thing, lambda: self._update(noun, thing), by=by)
+
+    def _update(self, noun: str, thing: Mapping[str, Any]) -> dict[str, Any]:
         before = self.read(noun, str(thing.get("id")))
         own = FORMS[noun]["properties"]
         merged = {name: before[name] for name in own if name in before} | dict(thing)
@@ -105,12 +114,16 @@ class Bridges:
 
         return self._bench.change(work)
 
-    def close(self, noun: str, thing_id: str) -> dict[str, Any]:
+    def close(self, noun: str, thing_id: str, *, by: str | None = None) -> dict[str, Any]:
         """Close a thing; it stays readable, and nothing is ready by it any more.
 
         Raises:
             Refused: ``unknown_bridge``.
         """
+        given = {"id": thing_id}
+        return self.governed(f"{noun}/close", given, lambda: self._close(noun, thing_id), by=by)
+
+    def _close(self, noun: str, thing_id: str) -> dict[str, Any]:
         self.read(noun, thing_id)
 
         def work(change: Change) -> dict[str, Any]:

@@ -45,6 +45,8 @@ class Parts:
         )
         self.gates = Gates(self.bench, self.engine.ledger, host.clock)
         self.schedules = Schedules(self.engine)
+        # What hosts do with these from Python is an operation as well.
+        self.bridges.through = self.schedules.through = self.bench.through
         own = own_kinds(self)
         self.kinds.update(_offered(host, own))
         self.kinds.update(own)

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import Refused
+from holon_core.governed import Facet, operation
 from holon_core.ids import new_id
 from holon_core.records.failure import failure
 from holon_workflows.engine.starting import Starting, checked_inputs
@@ -27,7 +28,13 @@ ONCE, SKIP = "once", "skip"
 MIN_INTERVAL_S = 1.0
 
 
-class Schedules:
+def _scheduled(
+    *, definition: str, inputs: Mapping[str, Any], when: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    return {"definition": definition, "inputs": dict(inputs), **when, **more}
+
+
+class Schedules(Facet):
     """Keeps and fires schedules.
 
     A schedule is bound to a version when it is made. The run of a time has an id made of the
@@ -39,6 +46,7 @@ class Schedules:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
+    @operation("workflow-run/schedule", given=_scheduled)
     def add(
         self,
         definition: str,
@@ -104,7 +112,8 @@ class Schedules:
             raise Refused(failure("unknown_workflow", f"no schedule {schedule[:200]}"))
         return found
 
-    def remove(self, schedule: str) -> None:
+    @operation("workflow-run/unschedule")
+    def remove(self, schedule: str, *, by: str | None = None) -> None:
         """Remove a schedule; runs that it started go on."""
         self.read(schedule)
         self._engine.bench.change(lambda change: change.remove(SCHEDULES, schedule))

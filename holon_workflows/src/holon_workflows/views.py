@@ -9,8 +9,8 @@ from attrs import asdict, frozen
 from holon_workflows.records import RUN_ENDS, StepState
 
 if TYPE_CHECKING:
+    from holon_workflows.base import Base
     from holon_workflows.engine.state import RunRecord, StepRecord
-    from holon_workflows.service import Workflows
 
 
 @frozen(kw_only=True)
@@ -80,7 +80,7 @@ class RunView:
         return made
 
 
-def view_of(flows: Workflows, run: RunRecord) -> RunView:
+def view_of(flows: Base, run: RunRecord) -> RunView:
     """Show a run with all of its steps, those that have not begun as well."""
     definition = flows.definitions.version(run.definition, run.version)
     graph = flows.definitions.graph(definition, tuple(run.path))
@@ -124,7 +124,7 @@ def _step(node: str, kind: str, found: StepRecord | None) -> StepView:
     )
 
 
-def _waits(flows: Workflows, run: RunRecord, steps: dict[str, StepRecord]) -> list[dict[str, Any]]:
+def _waits(flows: Base, run: RunRecord, steps: dict[str, StepRecord]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for record in steps.values():
         at = {"run": run.id, "step": record.node}

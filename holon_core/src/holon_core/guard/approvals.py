@@ -12,6 +12,7 @@ from holon_core.governed import OPERATION_LANE, Facet, operation
 from holon_core.guard.attempt import Attempt
 from holon_core.guard.evidence import RUNTIME_CHAIN
 from holon_core.guard.grants import checked_pattern
+from holon_core.guard.idempotency import free_held_key
 from holon_core.ids import new_id
 from holon_core.names import (
     MAX_NAME,
@@ -203,7 +204,7 @@ class Approvals(Facet):
         if current is None or current.state is not HeldState.HELD:
             raise Refused(failure("already_decided", f"call {held.call_id} was decided meanwhile"))
         tables.set_held_state(held.call_id, HeldState.REPLACED, replaced_by=new_call)
-        self._free_key(tables, held)
+        free_held_key(tables, held)
         approval = tables.approval(held.approval_id)
         others = [h for h in tables.held_for(held.approval_id) if h.state is HeldState.HELD]
         if approval is not None and approval.state is ApprovalState.PENDING and not others:
@@ -410,7 +411,7 @@ class Approvals(Facet):
         if decided.state is ApprovalState.DENIED:
             for held in waiting:
                 tables.set_held_state(held.call_id, HeldState.DENIED)
-                self._free_key(tables, held)
+                free_held_key(tables, held)
         call = waiting[0].call_id if waiting else decided.id
         self._record(
             tables,
@@ -423,14 +424,6 @@ class Approvals(Facet):
             fingerprint=decided.fingerprint,
             self_approved=decided.self_approved,
         )
-
-    def _free_key(self, tables: Tables, held: HeldCall) -> None:
-        if held.idempotency_key is not None:
-            import json
-
-            caller = held.caller
-            name = [caller.principal, caller.workspace, held.tool["id"], held.idempotency_key]
-            tables.free_key(json.dumps(name), held.call_id)
 
     def _self_approved(
         self, principal: str, by: str, state: ApprovalState = ApprovalState.APPROVED

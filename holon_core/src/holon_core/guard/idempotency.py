@@ -13,6 +13,7 @@ from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
+    from holon_core.records.approval import HeldCall
     from holon_core.records.caller import CallerContext
     from holon_core.store.approval_tables import Key
     from holon_core.store.protocol import Tables
@@ -27,6 +28,13 @@ def key_of(attempt: Attempt) -> str:
 def stored_name(caller: CallerContext, tool: str, key: str) -> str:
     """Return the stored name of a caller's key for a tool."""
     return json.dumps([caller.principal, caller.workspace, tool, key])
+
+
+def free_held_key(tables: Tables, held: HeldCall) -> None:
+    """Let the key of a held call be used again, which will never run."""
+    if held.idempotency_key is not None:
+        name = stored_name(held.caller, held.tool["id"], held.idempotency_key)
+        tables.free_key(name, held.call_id)
 
 
 def look_up(tables: Tables, attempt: Attempt, now: int) -> Key | None:

@@ -26,6 +26,11 @@ class Running:
         self._attempts: dict[str, tuple[Attempt, int]] = {}
         self._closed = False
 
+    @property
+    def closing(self) -> bool:
+        """Whether closing has begun: no further call is."""
+        return self._closed
+
     @contextmanager
     def under_way(self, attempt: Attempt) -> Iterator[None]:
         """Count an attempt while the block runs.

@@ -93,9 +93,10 @@ def _verdict(decision: Decision, reason: str) -> Verdict:
 class Governing:
     """The one way of every operation with effects, whichever door it came by."""
 
-    def __init__(self, guard: Guard, app: str) -> None:
+    def __init__(self, guard: Guard, app: str, offered: Mapping[str, Operation]) -> None:
         self._guard = guard
         self._app = app
+        self._offered = offered
         self._entries: dict[str, Entry] = {}
 
     def decide(self, asked: Asked) -> PolicyOutcome:
@@ -110,10 +111,10 @@ class Governing:
         *,
         by: str | CallerContext | None,
     ) -> T:
-        """Do an operation of the core for the host, which holds every authority."""
+        """Do an operation for the host, which holds every authority."""
         from holon_core.operations.table import OPERATIONS
 
-        operation, guard = OPERATIONS[method], self._guard
+        operation, guard = OPERATIONS.get(method) or self._offered[method], self._guard
         if isinstance(by, CallerContext):
             caller = by
         else:

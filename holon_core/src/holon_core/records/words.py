@@ -157,6 +157,7 @@ class HeldState(Word):
     RELEASED = "released"
     DENIED = "denied"
     REPLACED = "replaced"
+    WITHDRAWN = "withdrawn"
 
 
 class Authority(Word):

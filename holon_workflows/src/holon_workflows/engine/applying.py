@@ -59,8 +59,10 @@ class Applying:
             outcome = failed(outcome.failure)
         if outcome.state is StepState.FAILED:
             assert outcome.failure is not None
-            if step.cancelled and self._driver.cancelled:
-                # The run says for all of its steps that it was cancelled.
+            closing = self._driver.engine.bench.closing
+            if closing or (step.cancelled and self._driver.stopping):
+                # Of a cancelled run all steps are told that; of one that is left, this one is
+                # still running for whoever drives it next.
                 record.failure = failure_json(outcome.failure)
                 return
             if self._again(place, step, record, outcome.failure):

@@ -12,12 +12,12 @@ from holon_workflows.engine.applying import Applying
 from holon_workflows.engine.ledger import LeaseLost, run_event, step_event
 from holon_workflows.engine.place import Place
 from holon_workflows.engine.repairing import repaired
-from holon_workflows.engine.state import RunRecord, StepRecord, failure_json
+from holon_workflows.engine.settling import Settling
+from holon_workflows.engine.state import RunRecord, StepRecord
 from holon_workflows.engine.step import Step
 from holon_workflows.expressions import ExpressionError, evaluate
 from holon_workflows.records import (
     RUN_ENDS,
-    STEP_ENDS,
     Outcome,
     RunState,
     StepState,
@@ -50,10 +50,13 @@ class Driver:
         self._records: dict[str, RunRecord | StepRecord] = {}
         self._events: list[tuple[RunRecord, dict[str, Any]]] = []
         self._steps: set[Step] = set()
-        self._cancelled: dict[str, Any] | None = None
+        # Who asked to cancel the run, and why.
+        self.asked_to_cancel: dict[str, Any] | None = None
+        self._leaving = False
         # Whether blocked steps are tried anew, of this run and those within it.
         self._again = False
         self.applying = Applying(self)
+        self.settling = Settling(self)
 
     @property
     def clock(self) -> Clock:
@@ -61,15 +64,31 @@ class Driver:
         return self.engine.clock
 
     @property
-    def cancelled(self) -> bool:
-        """Whether somebody asked to cancel the run."""
-        return self._cancelled is not None
+    def stopping(self) -> bool:
+        """Whether no further step begins: the run is cancelled, or left to who drives it next."""
+        return self.asked_to_cancel is not None or self.left
+
+    @property
+    def left(self) -> bool:
+        """Whether the run is left to who drives it next, also as its runtime closes."""
+        return self._leaving or self.engine.bench.closing
 
     def cancel(self, asked: dict[str, Any]) -> None:
         """End what runs, and then the run."""
         with self._lock:
-            self._cancelled = asked
+            self.asked_to_cancel = asked
             steps = list(self._steps)
+        for step in steps:
+            step.cancel()
+
+    def leave(self, *, at_once: bool = False) -> None:
+        """Begin no further step, and end those that may run again; ``at_once``: all of them.
+
+        What was ended stays as it was: running. Whoever drives the run next sees to that.
+        """
+        with self._lock:
+            self._leaving = True
+            steps = [step for step in self._steps if at_once or step.may_be_left]
         for step in steps:
             step.cancel()
 
@@ -101,12 +120,12 @@ class Driver:
         if run.state is not RunState.RUNNING:
             with self._lock:
                 run.state = RunState.RUNNING
-                self._note_run(run)
+                self.note_run(run)
         looked: set[str] = set()
         running: dict[Future[None], str] = {}
         pool: ThreadPoolExecutor | None = None
         try:
-            while not self.cancelled:
+            while not self.stopping:
                 with self._lock:
                     ready, skipped = place.settle()
                     for record in skipped:
@@ -137,7 +156,7 @@ class Driver:
         for future in running:
             future.result()
         with self._lock:
-            self._settle(place)
+            self.settling.settle(place)
 
     def _worth_trying(self, place: Place, node_id: str) -> bool:
         """Tell whether a step that is blocked may have become ready by itself: by a bridge."""
@@ -155,7 +174,7 @@ class Driver:
             inputs, problem = self._inputs(place, node_id)
             step = Step(self, place, record, inputs=inputs, recovering=recovering)
             with self._lock:
-                if self.cancelled:
+                if self.stopping:
                     return
                 self._steps.add(step)
             try:
@@ -170,8 +189,8 @@ class Driver:
             with self._lock:
                 self.applying.apply(place, step, record, outcome)
         except LeaseLost as lost:
-            self.cancel({"lost": str(lost)})
-            raise
+            self.leave(at_once=True)
+            raise LeaseLost(str(lost)) from None
 
     def _begin(self, place: Place, record: StepRecord) -> None:
         if record.state in (StepState.PENDING, StepState.READY, StepState.BLOCKED):
@@ -192,7 +211,7 @@ class Driver:
         if reason is not None:
             return blocked(reason)
         if step.recovering and not kind.repeatable:
-            return step._indeterminate(None)
+            return step.indeterminate(None)
         try:
             found = kind.run(step)
         except (LeaseLost, KeyboardInterrupt):
@@ -239,7 +258,8 @@ class Driver:
         with self._lock:
             self._records[record.id] = record
 
-    def _note_run(self, run: RunRecord, *, note: str = "", by: str | None = None) -> None:
+    def note_run(self, run: RunRecord, *, note: str = "", by: str | None = None) -> None:
+        """Keep a run to be written, with the event of its state."""
         self._records[run.id] = run
         self._events.append((run, run_event(run, note=note, by=by)))
 
@@ -252,68 +272,5 @@ class Driver:
             self._records, self._events = {}, []
             self.engine.ledger.write(self._lease, records, events)
 
-    def _settle(self, place: Place) -> None:
-        run, before = place.run, RunState.RUNNING
-        if self.cancelled:
-            assert self._cancelled is not None
-            if "lost" not in self._cancelled:
-                self._cancel(place, self._cancelled)
-            return
-        run.state = place.outcome()
-        stopped = place.stopped_by
-        if run.state is RunState.FAILED and stopped is not None:
-            run.failure = {**(stopped.failure or {}), "step": stopped.node}
-            self._end_steps(place, StepState.SKIPPED, "a step before it failed")
-        if run.state is RunState.COMPLETED:
-            self._outputs(place)
-        if run.state in RUN_ENDS:
-            run.ended_at, run.due_at = self.clock.now(), None
-        else:
-            due = [each.due_at for each in place.steps.values() if _waits(each) and each.due_at]
-            run.due_at = min(due, default=None)
-        if run.state is not before:
-            self._note_run(run)
-        self.flush()
-
-    def _outputs(self, place: Place) -> None:
-        run = place.run
-        try:
-            scope = place.scope()
-            run.outputs = {
-                name: evaluate(expression, scope)
-                for name, expression in place.graph.outputs.items()
-            }
-        except ExpressionError as error:
-            run.state = RunState.FAILED
-            run.failure = failure_json(failure("workflow_expression", f"the outputs: {error}"))
-
-    def _end_steps(self, place: Place, state: StepState, note: str) -> None:
-        for node_id in place.graph.nodes:
-            record = place.record(node_id)
-            if record.state in STEP_ENDS:
-                continue
-            self.engine.close_step(self, place, record)
-            record.state, record.note, record.ended_at = state, note, self.clock.now()
-            self.note(place.run, record)
-
-    def _cancel(self, place: Place, asked: dict[str, Any]) -> None:
-        run = place.run
-        self._end_steps(place, StepState.CANCELLED, "the run was cancelled")
-        run.state, run.ended_at, run.due_at = RunState.CANCELLED, self.clock.now(), None
-        run.cancelled_by = asked["by"]
-        run.failure = failure_json(failure("cancelled", f"by {asked['by']}: {asked['reason']}"))
-        self._note_run(run, note=asked["reason"], by=asked["by"])
-        self.flush()
-
-    def cancel_child(self, run: RunRecord) -> None:
-        """End a run within another whose step has ended."""
-        if run.state not in RUN_ENDS:
-            asked = self._cancelled or {"by": "holon-workflows", "reason": "its step has ended"}
-            self._cancel(self.place(run), asked)
-
 
 _LOOKED_AT = frozenset({StepState.WAITING, StepState.BLOCKED})
-
-
-def _waits(record: StepRecord) -> bool:
-    return record.state is StepState.WAITING

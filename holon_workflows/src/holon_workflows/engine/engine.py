@@ -59,8 +59,13 @@ class Engine:
         self._watch: threading.Thread | None = None
         self._closed = threading.Event()
 
-    def drive(self, root: str, *, again: bool = False) -> RunRecord:
+    def drive(self, root: str, *, again: bool = False, take_over: bool = False) -> RunRecord:
         """Drive a run until what is left of it waits.
+
+        Args:
+            root: Of the run.
+            again: Also try steps that were blocked.
+            take_over: Also from another process that drives it.
 
         Raises:
             Refused: ``workflow_state``: another process or thread drives it;
@@ -74,7 +79,7 @@ class Engine:
             self._drivers[root] = None
         lease = None
         try:
-            lease = self.ledger.take(root, self.bench.runtime_id, lives=self.bench.lives)
+            lease = self.ledger.take(root, self.bench.runtime_id, lives=self.lives(take_over))
             run = self.ledger.run(root)
             if run is None:
                 raise Refused(failure("unknown_run", f"no run {root}"))
@@ -93,6 +98,17 @@ class Engine:
                 self._drivers.pop(root, None)
             if lease is not None:
                 self.ledger.give(lease)
+
+    def lives(self, take_over: bool, /) -> Callable[[str], bool]:
+        """Return what tells whether who holds a lease still does: never, where it is taken over."""
+        return (lambda _: False) if take_over else self.bench.lives
+
+    def leave(self, root: str) -> None:
+        """Have a driver of this process leave a run, which goes on wherever it is driven next."""
+        with self._lock:
+            driver = self._drivers.get(root)
+        if driver is not None:
+            driver.leave()
 
     def cancel(self, run: RunRecord, *, by: str, reason: str) -> None:
         """Ask whoever drives a run to cancel it; where nobody does, do it here."""
@@ -118,7 +134,11 @@ class Engine:
                 raise
 
     def close_step(self, driver: Driver, place: Place, record: StepRecord) -> None:
-        """End what a step has started and what waits for it."""
+        """End what a step has started and what waits for it; a call that is held is withdrawn."""
+        wait = record.wait or {}
+        if wait.get("for") == "approval":
+            reason = f"step {record.node} of run {place.run.id} has ended"
+            self.bench.withdraw(wait["call"], by=place.run.caller["principal"], reason=reason)
         kind = self.kinds.get(place.graph.nodes[record.node].kind)
         if kind is None or kind.closes is None or record.started_at is None:
             return
@@ -130,7 +150,7 @@ class Engine:
         with self._lock:
             drivers = [each for each in self._drivers.values() if each is not None]
         for driver in drivers:
-            driver.cancel({"lost": "the runtime closes"})
+            driver.leave(at_once=True)
         if self._watch is not None:
             self._watch.join(1)
 
@@ -151,7 +171,7 @@ class Engine:
                     return
                 drivers = [each for each in self._drivers.items() if each[1] is not None]
             for root, driver in drivers:
-                if driver is None or driver.cancelled:
+                if driver is None or driver.stopping:
                     continue
                 asked = self.ledger.cancel_asked(root)
                 if asked is not None:

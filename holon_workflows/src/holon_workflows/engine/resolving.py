@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 from holon_core.errors import JsonRefused, Refused
 from holon_core.records.failure import failure
 from holon_core.wire.values import normalise
-from holon_workflows.engine.ledger import RUNS, STEPS, step_event, step_now, tell
+from holon_workflows.engine.ledger import RUNS, STEPS, event_of, step_event, step_now, tell
 from holon_workflows.engine.state import RunRecord, StepRecord, failure_json
-from holon_workflows.records import RunState, StepState
+from holon_workflows.records import RUN_ENDS, RunState, StepState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from holon_core.workbench import Change
     from holon_workflows.engine.engine import Engine
 
@@ -51,6 +53,44 @@ class Resolving:
             engine.bench.change(work)
         finally:
             engine.ledger.give(lease)
+
+    def accept(self, root: str, tools: Sequence[str], *, by: str, take_over: bool) -> None:
+        """Bind a run, and those within it, to the definitions that tools have now."""
+        engine = self._engine
+        now = {name: self._definition(name) for name in tools}
+        lease = engine.ledger.take(root, engine.bench.runtime_id, lives=engine.lives(take_over))
+        try:
+            runs = list(self._all(root))
+            event = event_of(runs[0], "definition_accepted", state=runs[0].state.value, by=by)
+            event = {**event, "note": ", ".join(tools), "definitions": now}
+            draft = engine.ledger.draft(runs[0], event)
+            event["at"] = engine.clock.now()
+
+            def work(change: Change) -> None:
+                for run in runs:
+                    found = change.get(RUNS, run.id)
+                    change.put(RUNS, run.id, {**found, "pins": {**found["pins"], **now}})
+                tell(change, root, event, draft)
+
+            engine.bench.change(work)
+        finally:
+            engine.ledger.give(lease)
+
+    def _definition(self, tool: str) -> str:
+        bench = self._engine.bench
+        found = bench.tool(tool)
+        if found is None:
+            raise Refused(bench.unknown_tool(tool))
+        return str(found.digest)
+
+    def _all(self, run_id: str) -> Iterator[RunRecord]:
+        found = self._engine.ledger.run(run_id)
+        if found is None:
+            raise Refused(failure("unknown_run", f"no run {run_id}"))
+        yield found
+        for child in self._engine.ledger.children(run_id):
+            if child.state not in RUN_ENDS:
+                yield from self._all(child.id)
 
     def _wake(self, change: Change, run: RunRecord) -> None:
         for run_id in {run.id, run.root}:

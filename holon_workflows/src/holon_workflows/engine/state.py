@@ -16,7 +16,8 @@ from holon_workflows.records import RunState, StepState
 class StepRecord:
     """One step of a run, as the process that drives the run knows it.
 
-    ``holds`` counts approvals that expired, each of which needs a new idempotency key.
+    ``holds`` counts calls that need a new idempotency key for the same attempt: approvals that
+    expired, and calls that were ended when their driver left.
     ``repairs`` counts proposals of an AI step that were tried; ``repair_call`` is the call that
     the last of them proposed.
     """

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import StructuredFailureKind
 from holon_core.records.failure import StructuredFailure, failure
-from holon_core.records.words import READ_ONLY, ApprovalState, HeldState, Status
+from holon_core.records.words import READ_ONLY, Status
+from holon_workflows.engine.held import look_at_held
 from holon_workflows.records import (
     Outcome,
     StepState,
@@ -132,6 +133,10 @@ class Step:
         named = f"{record.run}\0{record.node}\0{record.attempt}\0{record.holds}\0{record.repairs}"
         return "workflow:" + sha256(named.encode()).hexdigest()[:40]
 
+    def needs_new_key(self) -> None:
+        """Give its call another key: the one before is spent, by what never ran to its end."""
+        self._record.holds += 1
+
     def session(self) -> Session:
         """Return the door in the name of who started the run."""
         caller = self.run.caller_of(self._record.node)
@@ -146,6 +151,11 @@ class Step:
     def cancelled(self) -> bool:
         """Whether nobody wants the step any more."""
         return self._cancelled
+
+    @property
+    def may_be_left(self) -> bool:
+        """Whether it may be ended here and run again elsewhere: no call with side effects runs."""
+        return self.repeatable or self._attempt is None
 
     def cancel(self, *, timed_out: bool = False) -> None:
         """End what runs for the step."""
@@ -192,11 +202,11 @@ class Step:
         self.repeatable = known.effects <= READ_ONLY or known.idempotent
         wait = self.wait
         if wait is not None and wait.get("for") == "approval":
-            return self._look_at_held(known, arguments, wait, definition)
+            return look_at_held(self, wait, lambda: self._ask(known, arguments, definition))
         # The key that tells what became of the call is not kept for ever.
         forgotten = self.now - self.started_at >= bench.key_ttl_s
         if self.recovering and not self.repeatable and forgotten:
-            return self._indeterminate(None)
+            return self.indeterminate(None)
         return self._ask(known, arguments, definition)
 
     def call_again(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
@@ -226,15 +236,25 @@ class Step:
                 tool.id, dict(arguments), key=self.key, definition=definition
             )
             code = None if result.failure is None else result.failure.code
+        if code == "cancelled" and self.recovering:
+            # A driver that left ended it; what came of it is known where it never began.
+            assert result.failure is not None, "what was cancelled says so"
+            began = result.failure.details.get("started") is not False
+            if began and not self.repeatable:
+                return self.indeterminate(result.replayed_from)
+            self.needs_new_key()
+            self.recovering = False
+            return self._ask(tool, arguments, definition)
         if code == "interrupted" and self.repeatable:
             caller = self.run.caller_of(self._record.node)
             self._driver.engine.bench.free_interrupted(caller, tool.id, self.key)
             result = self.session().call(
                 tool.id, dict(arguments), key=self.key, definition=definition
             )
-        return self._outcome(result)
+        return self.outcome_of(result)
 
-    def _outcome(self, result: ToolResult) -> Outcome:
+    def outcome_of(self, result: ToolResult) -> Outcome:
+        """Say what the result of its call means for the step."""
         note = f"call {result.call_id}"
         if result.status is Status.COMPLETED:
             return completed(result.output, note=note)
@@ -244,52 +264,18 @@ class Step:
         problem = result.failure
         assert problem is not None, "what did not complete says why"
         if problem.code == "interrupted":
-            return self._indeterminate(problem.details.get("call"))
+            return self.indeterminate(problem.details.get("call"))
         if problem.code in _UNSURE and not self.repeatable:
-            return self._indeterminate(result.call_id)
+            return self.indeterminate(result.call_id)
         if result.status is Status.FAILED or problem.code == "approval_denied":
             return failed(problem)
         return blocked(problem)
 
-    def _indeterminate(self, call: str | None) -> Outcome:
+    def indeterminate(self, call: str | None) -> Outcome:
+        """Say that nobody knows whether its call took effect."""
         text = "a process died while this step ran; whether it took effect is unknown"
         details = {"run": self.run.id, "step": self._record.node, "call": call}
         return interrupted(failure("workflow_step_indeterminate", text, **details))
-
-    def _look_at_held(
-        self,
-        tool: RuntimeToolDescriptor,
-        arguments: Mapping[str, Any],
-        wait: Mapping[str, Any],
-        definition: str | None,
-    ) -> Outcome:
-        found = self._driver.engine.bench.held(wait["call"])
-        if found is None:
-            return self._ask(tool, arguments, definition)
-        held, approval = found
-        if held.state is HeldState.REPLACED and held.replaced_by is not None:
-            text = f"edited: waits for an approval of {held.replaced_by}"
-            following = {"for": "approval", "call": held.replaced_by, "edited": True}
-            return waiting(following, note=text)
-        if held.state is HeldState.DENIED or approval.state is ApprovalState.DENIED:
-            text = f"denied by {approval.decided_by}: {approval.reason}"
-            return failed(failure("approval_denied", text, call=held.call_id))
-        if held.state is HeldState.RELEASED:
-            # By somebody else, or by a process that died: the key says what became of it.
-            if wait.get("edited"):
-                return self._indeterminate(held.call_id)
-            return self._ask(tool, arguments, definition)
-        if approval.state is ApprovalState.APPROVED:
-            return self._outcome(self.session().release(held.call_id))
-        if approval.state is ApprovalState.REVOKED:
-            return failed(failure("approval_revoked", call=held.call_id))
-        late = (
-            approval.state is ApprovalState.PENDING and self.now >= approval.expires_at_unix_seconds
-        )
-        if late or approval.state is ApprovalState.EXPIRED:
-            self._record.holds += 1
-            return self._ask(tool, arguments, definition)
-        return Outcome(state=StepState.WAITING, wait=wait)
 
 
 def may_retry(step: Step, problem: StructuredFailure) -> bool:

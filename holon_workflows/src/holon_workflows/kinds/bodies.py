@@ -125,7 +125,7 @@ def _failure_of(child: RunRecord) -> StructuredFailure:
 def _close(step: Step) -> None:
     for child in step.driver.engine.ledger.children(step.run.id):
         if child.parent and child.parent[1] == step.node.id:
-            step.driver.cancel_child(child)
+            step.driver.settling.cancel_child(child)
 
 
 def _map(step: Step) -> Outcome:
@@ -162,7 +162,7 @@ def _run_items(step: Step, items: list[Any]) -> list[RunRecord]:
     stopped: list[int] = []
 
     def one(index: int, item: Any) -> RunRecord | None:
-        if step.cancelled or step.driver.cancelled or (stopped and stops):
+        if step.cancelled or step.driver.stopping or (stopped and stops):
             return None
         child = _body(step, index, {**step.inputs, "item": item, "index": index})
         if child.state is RunState.FAILED:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holon_core.errors import Refused
 from holon_core.operations.answers import answer, listed, page
-from holon_core.operations.schemas import AFTER_ID, LIMIT, REASON, params, text
+from holon_core.operations.schemas import AFTER_ID, LIMIT, REASON, flag, params, text
+from holon_core.records.failure import failure
+from holon_core.records.words import Authority
 from holon_workflows.operations.common import (
     ANY,
     DEFINITION,
@@ -83,7 +86,13 @@ def ready_run(flows: Workflows, door: Door, given: Params) -> Any:
 
 def resume(flows: Workflows, door: Door, given: Params) -> Any:
     """Go on, trying anew what was blocked."""
-    return flows.resume(own_run(flows, door, given["run"]).id).to_json()
+    run = own_run(flows, door, given["run"])
+    accept, take_over = given.get("accept", ()), given.get("take_over", False)
+    if (accept or take_over) and not door.may(Authority.OPERATOR):
+        text = "another definition is accepted, and a run taken over, by an operator"
+        raise Refused(failure("not_allowed", text, run=run.id))
+    by = door.caller.principal
+    return flows.resume(run.id, accept=accept, take_over=take_over, by=by).to_json()
 
 
 def read(flows: Workflows, door: Door, given: Params) -> Any:
@@ -181,11 +190,26 @@ def rows(flows: Workflows) -> list[Operation]:
             flows,
             "workflow-run/resume",
             resume,
-            params(("run",), run=RUN),
+            params(
+                ("run",),
+                run=RUN,
+                accept={
+                    "type": "array",
+                    "items": text("Id of a tool.", limit=400),
+                    "maxItems": 100,
+                    "description": (
+                        "A tool whose definition of now is accepted in place of that of the start."
+                    ),
+                },
+                take_over=flag("Also from a process that hangs: what it still writes is refused."),
+            ),
             RUN_VIEW,
             effects=WRITES,
             positional=("run",),
-            doc="Go on with a run, trying anew the steps that were blocked.",
+            doc=(
+                "Go on with a run, trying anew the steps that were blocked. An operator may accept "
+                "changed definitions of tools, and take a run over from a process that hangs."
+            ),
             **shown,
         ),
         row(

@@ -1,0 +1,211 @@
+"""Staying with runs until they have ended: one, or all of a store; also from an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holon_core.errors import Refused
+from holon_workflows.driving import Driving
+from holon_workflows.engine.ledger import ACTIVE
+from holon_workflows.records import RUN_ENDS, RunState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from holon_core.records.caller import CallerContext
+    from holon_core.session import Session
+    from holon_workflows.engine.state import RunRecord
+    from holon_workflows.views import RunView
+
+# How long a runner sleeps at most before it looks again, in seconds.
+LOOK_S = 0.5
+
+
+class Serving(Driving):
+    """Follows one run, or serves the store.
+
+    Policy is asked once for a run that is followed. Serving a store is no operation: each of its
+    runs was let through when it was started or scheduled, and its steps are calls of who
+    started it.
+    """
+
+    def run(
+        self,
+        definition: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        session: Session | CallerContext,
+        version: str | None = None,
+        timeout_s: float | None = None,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+    ) -> RunView:
+        """Start a run and stay with it until it has ended, or waits for somebody.
+
+        Args:
+            definition: Its id.
+            inputs: What it takes.
+            session: In whose name its steps run.
+            version: The newest where none is named.
+            timeout_s: How long to stay; the run itself goes on after.
+            progress: Called with each event.
+
+        Returns:
+            The run: ended, blocked, or waiting for a person; or as it is when the time is over.
+        """
+        run = self.start(definition, inputs, session=session, version=version)
+        return self.follow(run.id, timeout_s=timeout_s, progress=progress)
+
+    def follow(
+        self,
+        run_id: str,
+        *,
+        timeout_s: float | None = None,
+        patient: bool = False,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> RunView:
+        """Serve a run until it has ended; timers, retries and other processes are waited for.
+
+        Policy is asked once, as for ``ready_run``.
+
+        Args:
+            run_id: Of the run.
+            timeout_s: How long to stay.
+            patient: Also wait for persons and for what is blocked.
+            progress: Called with each event.
+            stop: Set by another thread to leave.
+        """
+        root = self._run(run_id).root
+        end = None if timeout_s is None else self._clock.monotonic() + timeout_s
+        leave = stop or threading.Event()
+
+        def work() -> RunView:
+            tell = _Telling(self, root, progress)
+            while True:
+                run, elsewhere = self._drive(root)
+                tell.new()
+                late = end is not None and self._clock.monotonic() >= end
+                if late or leave.is_set() or self._is_over(run, patient=patient or elsewhere):
+                    return self._view(run)
+                leave.wait(self._pause(run))
+
+        return self.governed("workflow-run/ready-run", {"run": run_id}, work, by=None)
+
+    def _drive(self, root: str) -> tuple[RunRecord, bool]:
+        """Drive a run; tell whether another process does."""
+        try:
+            return self.engine.drive(root), False
+        except Refused as error:
+            if error.failure.code != "workflow_state":
+                raise
+            return self._run(root), True
+
+    def _is_over(self, run: RunRecord, *, patient: bool) -> bool:
+        """Tell whether nothing of a run goes on by itself."""
+        if run.state in RUN_ENDS:
+            return True
+        return not patient and (run.due_at is None or run.state is RunState.BLOCKED)
+
+    def _pause(self, run: RunRecord) -> float:
+        due = LOOK_S if run.due_at is None else run.due_at - self._clock.now()
+        return min(LOOK_S, max(0.0, due))
+
+    def serve(
+        self,
+        *,
+        stop: threading.Event | None = None,
+        until_idle: bool = False,
+        progress: Callable[[RunRecord], None] | None = None,
+    ) -> int:
+        """Serve the store: start what is scheduled, drive every run that can go on.
+
+        Any number of processes may serve one store; each run is driven by one at a time.
+
+        Args:
+            stop: Set by another thread to leave.
+            until_idle: Leave when no run can go on by itself any more.
+            progress: Called with each run that was driven.
+
+        Returns:
+            How many runs ended here.
+        """
+        leave = stop or threading.Event()
+        ended = 0
+        while not leave.is_set():
+            self.schedules.fire()
+            driven, elsewhere = 0, 0
+            for run_id in self._active():
+                if leave.is_set():
+                    break
+                before = self._run(run_id)
+                run, taken = self._drive(run_id)
+                elsewhere += taken
+                if taken:
+                    continue
+                driven += run.state is not before.state or run.due_at is not None
+                ended += run.state in RUN_ENDS and before.state not in RUN_ENDS
+                if progress is not None:
+                    progress(run)
+            if until_idle and not driven and not elsewhere:
+                break
+            if not driven:
+                leave.wait(LOOK_S)
+        return ended
+
+    def _active(self) -> Sequence[str]:
+        """Return the runs that have not ended, in an order of this process's own."""
+        found = [name for name, _ in self._parts.bench.read(lambda view: view.under(ACTIVE))]
+        random.shuffle(found)
+        return found
+
+    async def arun(
+        self,
+        definition: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        session: Session | CallerContext,
+        version: str | None = None,
+        timeout_s: float | None = None,
+    ) -> RunView:
+        """Start a run and stay with it without blocking the event loop; see ``run``.
+
+        Cancelling the task leaves the run where it is; see ``afollow``.
+        """
+        run = await asyncio.to_thread(
+            self.start, definition, inputs, session=session, version=version
+        )
+        return await self.afollow(run.id, timeout_s=timeout_s)
+
+    async def afollow(self, run_id: str, *, timeout_s: float | None = None) -> RunView:
+        """Serve a run without blocking the event loop; see ``follow``.
+
+        Cancelling the task leaves the run soon: no further step begins, what may run again
+        is ended, what has side effects comes to its end. Whoever drives it next goes on.
+        """
+        leave = threading.Event()
+        try:
+            return await asyncio.to_thread(self.follow, run_id, timeout_s=timeout_s, stop=leave)
+        finally:
+            leave.set()
+            self.engine.leave(self._run(run_id).root)
+
+
+class _Telling:
+    """Tells the events of a run as they come."""
+
+    def __init__(
+        self, flows: Any, root: str, progress: Callable[[dict[str, Any]], None] | None
+    ) -> None:
+        self._flows, self._root, self._progress = flows, root, progress
+        self._seen = 0
+
+    def new(self) -> None:
+        """Tell those that came since."""
+        if self._progress is not None:
+            for event in self._flows.events(self._root, after=self._seen):
+                self._seen = event["seq"]
+                self._progress(event)
