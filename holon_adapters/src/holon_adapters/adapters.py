@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from holon_adapters.binding import checked_binding
 from holon_adapters.compiled import Operations
 from holon_adapters.describing import tool_of
+from holon_adapters.editions import Edition, Editions
 from holon_adapters.executor import AdapterExecutor
 from holon_adapters.forwarding import Forward, Forwards
 from holon_adapters.gates import Gate
@@ -21,7 +22,7 @@ from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
 from holon_core.records.words import Origin, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from holon_adapters.openapi.operations import Mapped
     from holon_adapters.records import Binding, MappedOperation
@@ -60,6 +61,7 @@ class Adapters:
         self.executor = AdapterExecutor(self._operations)
         self.gate = Gate(self._operations)
         self.forwards = Forwards(host, self._operations, self.executor)
+        self._editions = Editions(host, self._operations)
 
     def register(
         self, name: str, document: Any, *, workspace: str | None = None, by: str
@@ -204,8 +206,9 @@ class Adapters:
         adapter = self.read(name, workspace=workspace)
         self.forwards.remove(adapter.source)
         gone = self._host.remove_source(adapter.source).removed
-        self._forget(self._operations.all_of(adapter.source))
+        self._operations.mapped().remove_all(self._operations.all_of(adapter.source))
         self._operations.adapters().remove(adapter.source)
+        self._editions.forget(adapter.source)
         self.executor.drop(adapter.source)
         return gone
 
@@ -232,17 +235,54 @@ class Adapters:
             refused=mapped.refused,
         )
 
+    def changed_since(
+        self, name: str, since: int | None = None, *, workspace: str | None = None
+    ) -> Compared:
+        """Describe how an adapter differs from what it was: its document, or what it is bound to.
+
+        Args:
+            name: The adapter.
+            since: Number of the revision that is meant; the last one before where none is given.
+            workspace: Whose adapter it is.
+
+        Raises:
+            Refused: There is no such adapter.
+            Rejected: There is no such revision.
+        """
+        adapter = self.read(name, workspace=workspace)
+        before = self._editions.earlier(adapter.source, since)
+        now = {
+            tool_id: tool_of(adapter, mapped)
+            for tool_id, mapped in self._operations.all_of(adapter.source).items()
+        }
+        return Compared(
+            before=now if before is None else self._editions.tools(before.value),
+            after=now,
+            since=None if before is None else before.revision,
+        )
+
+    def revision(self, source: str) -> int:
+        """Return the number of an adapter's revision; it rises when its tools change."""
+        found = self._editions.latest(source)
+        return 0 if found is None else found.revision
+
     def _store(self, adapter: StoredAdapter, mapped: Mapped) -> Registration:
         operations = {
             f"{adapter.source}/{each.plan.id}": each for each in mapped.operations.values()
         }
-        old = self._operations.all_of(adapter.source)
-        kept = self._operations.mapped()
-        for tool_id, each in operations.items():
-            if old.get(tool_id) != each:
-                kept.put(tool_id, each)
-        made = self._registered(adapter, operations)
-        self._forget(old.keys() - operations.keys())
+        stored = self._operations.stored_of(adapter.source)
+        new = {
+            tool_id: each
+            for tool_id, each in operations.items()
+            if tool_id not in stored or stored[tool_id].value != each
+        }
+        revisions = {tool_id: each.revision for tool_id, each in stored.items()}
+        revisions |= self._operations.mapped().put_all(new)
+        edition = Edition(
+            adapter=adapter, operations={each: revisions[each] for each in operations}
+        )
+        made = self._registered(edition, operations)
+        self._operations.mapped().remove_all(stored.keys() - operations.keys())
         notes = [f for found in made.findings for f in found]
         return evolve(
             made.registration,
@@ -251,19 +291,20 @@ class Adapters:
         )
 
     def _bound(self, adapter: StoredAdapter) -> Registration:
-        operations = self._operations.all_of(adapter.source)
-        made = self._registered(adapter, operations)
+        stored = self._operations.stored_of(adapter.source)
+        revisions = {tool_id: each.revision for tool_id, each in stored.items()}
+        edition = Edition(adapter=adapter, operations=revisions)
+        made = self._registered(edition, {each: found.value for each, found in stored.items()})
         self.executor.drop(adapter.source)
         return made.registration
 
-    def _registered(
-        self, adapter: StoredAdapter, operations: Mapping[str, MappedOperation]
-    ) -> _Made:
+    def _registered(self, edition: Edition, operations: Mapping[str, MappedOperation]) -> _Made:
         """Store an adapter and define its tools.
 
         The operations are stored before, the definitions last: what a crash leaves half done is
         refused at every call, since a definition names a digest of all of it.
         """
+        adapter = edition.adapter
         self._operations.adapters().put(adapter.source, adapter)
         done = self._host.register_source(
             SkillSourceDescriptor(
@@ -274,6 +315,8 @@ class Adapters:
             ),
             [tool_of(adapter, each) for each in operations.values()],
         )
+        if done.added or done.changed or done.removed or not self.revision(adapter.source):
+            self._editions.keep(edition)
         registration = Registration(
             adapter=adapter,
             operations=len(operations),
@@ -286,19 +329,18 @@ class Adapters:
                   for found in done.findings.values()]  # fmt: skip
         return _Made(registration=registration, findings=errors)
 
-    def _forget(self, tool_ids: Iterable[str]) -> None:
-        kept = self._operations.mapped()
-        for tool_id in tool_ids:
-            kept.remove(tool_id)
-
 
 @frozen(kw_only=True)
 class Compared:
-    """The tools of an adapter as they are, and as another document would make them."""
+    """The tools of an adapter in two states: as it is, and as another document would make it.
+
+    Or as it was and as it is; ``since`` is the number of the revision that it was then.
+    """
 
     before: Mapping[str, RuntimeToolDescriptor]
     after: Mapping[str, RuntimeToolDescriptor]
-    refused: Mapping[str, str]
+    refused: Mapping[str, str] = field(factory=dict)
+    since: int | None = None
 
 
 @frozen(kw_only=True)

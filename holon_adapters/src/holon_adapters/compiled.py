@@ -23,7 +23,7 @@ from holon_core.records.words import Effect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holon_core.plugins.documents import Documents
+    from holon_core.plugins.documents import Documents, StoredDocument
     from holon_core.plugins.host import PluginHost
     from holon_core.records.tool import RuntimeToolDescriptor
 
@@ -80,10 +80,14 @@ class Operations:
 
     def all_of(self, source: str) -> dict[str, MappedOperation]:
         """Return all operations of an adapter, by tool id."""
-        found: dict[str, MappedOperation] = {}
+        return {tool_id: each.value for tool_id, each in self.stored_of(source).items()}
+
+    def stored_of(self, source: str) -> dict[str, StoredDocument[MappedOperation]]:
+        """Return all operations of an adapter with their revisions, by tool id."""
+        found: dict[str, StoredDocument[MappedOperation]] = {}
         after = prefix = f"{source}/"
         while page := self.mapped().list(after=after, limit=PAGE):
-            mine = {each.id: each.value for each in page if each.id.startswith(prefix)}
+            mine = {each.id: each for each in page if each.id.startswith(prefix)}
             found.update(mine)
             if len(mine) < PAGE:
                 break

@@ -39,22 +39,23 @@ _DOCUMENT = {
     },
     "path": text("Instead of both a file of this machine that holds it.", limit=4096),
 }
-_ADAPTER = answer(
-    name={"type": "string"},
-    source={"type": "string"},
-    workspace={"type": ["string", "null"]},
-    kind={"type": "string"},
-    title={"type": "string"},
-    version={"type": "string"},
-    server={"type": "string"},
-    document_sha256={"type": "string"},
-    schemes={"type": "object"},
-    bound_to={"type": ["string", "null"]},
-    bound_by={"type": ["string", "null"]},
-    binding={"type": ["object", "null"]},
-    registered_by={"type": "string"},
-    registered_at_unix_seconds={"type": "integer"},
-)
+_ABOUT: dict[str, Any] = {
+    "name": {"type": "string"},
+    "source": {"type": "string"},
+    "workspace": {"type": ["string", "null"]},
+    "kind": {"type": "string"},
+    "title": {"type": "string"},
+    "version": {"type": "string"},
+    "server": {"type": "string"},
+    "document_sha256": {"type": "string"},
+    "schemes": {"type": "object"},
+    "bound_to": {"type": ["string", "null"]},
+    "bound_by": {"type": ["string", "null"]},
+    "binding": {"type": ["object", "null"]},
+    "registered_by": {"type": "string"},
+    "registered_at_unix_seconds": {"type": "integer"},
+}
+_ADAPTER = answer(**_ABOUT)
 _IDS = listed({"type": "string"})
 _REFUSED = listed(answer(operation={"type": "string"}, reason={"type": "string"}))
 _REGISTERED = answer(
@@ -83,7 +84,8 @@ def register(adapters: Adapters, door: Door, given: Params) -> Any:
 
 def read(adapters: Adapters, door: Door, given: Params) -> Any:
     """Answer one adapter."""
-    return _adapter(adapters.read(given["name"], workspace=door.workspace_of(given)))
+    found = adapters.read(given["name"], workspace=door.workspace_of(given))
+    return {**_adapter(found), "revision": adapters.revision(found.source)}
 
 
 def list_adapters(adapters: Adapters, door: Door, _: Params) -> Any:
@@ -155,8 +157,16 @@ def unbind(adapters: Adapters, door: Door, given: Params) -> Any:
 
 
 def diff(adapters: Adapters, door: Door, given: Params) -> Any:
-    """Compare an adapter with another document."""
-    compared = adapters.compare(given["name"], _document(given), workspace=door.workspace_of(given))
+    """Compare an adapter with another document, or with what it was."""
+    workspace = door.workspace_of(given)
+    if any(way in given for way in _DOCUMENT):
+        if "since" in given:
+            text = "give a document or a revision, not both"
+            raise Rejected("difference", [_finding(text, "/since")])
+        compared = adapters.compare(given["name"], _document(given), workspace=workspace)
+    else:
+        since = given.get("since")
+        compared = adapters.changed_since(given["name"], since, workspace=workspace)
     before, after = compared.before, compared.after
     moved = {
         tool_id: found
@@ -170,6 +180,7 @@ def diff(adapters: Adapters, door: Door, given: Params) -> Any:
             {"tool": tool_id, "changes": to_json(found)} for tool_id, found in moved.items()
         ],
         "refused": _refused(compared.refused),
+        "since": compared.since,
     }
 
 
@@ -294,7 +305,7 @@ def rows(adapters: Adapters) -> list[Operation]:
             "read",
             read,
             params(("name",), name=NAME, workspace=WORKSPACE),
-            _ADAPTER,
+            answer(**_ABOUT, revision={"type": "integer"}),
             authority=Authority.CALLER,
             effects=_READS,
             positional=("name",),
@@ -375,7 +386,13 @@ def rows(adapters: Adapters) -> list[Operation]:
         row(
             "diff",
             diff,
-            params(("name",), name=NAME, workspace=WORKSPACE, **_DOCUMENT),
+            params(
+                ("name",),
+                name=NAME,
+                workspace=WORKSPACE,
+                since=whole("The revision that it was, as adapter/read counts.", least=1),
+                **_DOCUMENT,
+            ),
             answer(
                 added=_IDS,
                 removed=_IDS,
@@ -383,12 +400,17 @@ def rows(adapters: Adapters) -> list[Operation]:
                     answer(tool={"type": "string"}, changes=listed(schema_of(ViewChange)))
                 ),
                 refused=_REFUSED,
+                since={"type": ["integer", "null"]},
             ),
             positional=("name",),
             listing="changed",
             columns=("tool", "changes"),
             effects=_READS | {Effect.MACHINE_READ},
-            doc="Say what registering another document would change. Nothing is stored.",
+            doc=(
+                "Say what registering a document would change, tool by tool; without one, what "
+                "changed since the revision before, or since the one that is named. Nothing is "
+                "stored."
+            ),
         ),
         row(
             "remove",

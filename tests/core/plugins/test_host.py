@@ -129,6 +129,22 @@ def test_a_write_on_an_old_revision_is_refused(open_runtime, keeping) -> None:
     assert notes.get("a").value == {"n": 1}
 
 
+def test_many_documents_are_stored_and_removed_in_one_change(open_runtime, keeping) -> None:
+    """Each at its next revision; where one of them is no document, none is stored."""
+    open_runtime(keeping)
+    notes = keeping.host.documents("notes", Note)
+    notes.put("a", Note(text="one"))
+
+    assert notes.put_all({"a": Note(text="two"), "b": Note(text="new")}) == {"a": 2, "b": 1}
+    with pytest.raises(holon.Misuse):
+        notes.put_all({"a": Note(text="three"), "c": "no note"})
+
+    assert {each.id: each.revision for each in notes} == {"a": 2, "b": 1}
+    assert notes.remove_all(["a", "b", "none"]) == 2
+    assert (len(notes), notes.get("a", revision=2).value) == (0, Note(text="two"))
+    assert (notes.put_all({}), notes.remove_all([])) == ({}, 0)
+
+
 def test_documents_are_listed_counted_and_removed(open_runtime, keeping, monkeypatch) -> None:
     """By id, a page at a time; a removed one keeps its history and its numbers."""
     open_runtime(keeping, discover=False)

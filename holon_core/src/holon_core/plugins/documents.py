@@ -11,7 +11,7 @@ from holon_core.errors import Misuse, Refused
 from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from holon_core.clock import Clock
     from holon_core.store.document_tables import Document
@@ -86,6 +86,32 @@ class Documents(Generic[T]):
 
         return self._store.transact(work)
 
+    def put_all(self, values: Mapping[str, T]) -> dict[str, int]:
+        """Store the next revisions of many documents: all of them, or none.
+
+        Args:
+            values: Records of the collection's class, or JSON objects, by document.
+
+        Returns:
+            The number of each document's revision.
+
+        Raises:
+            JsonRefused: A value is not JSON within the limits.
+            Misuse: An id or the type of a value is not usable.
+        """
+        for doc_id in values:
+            _check_id(doc_id)
+        bodies = {doc_id: self._encode(value) for doc_id, value in values.items()}
+        at = int(self._clock.now())
+
+        def work(tables: Any) -> dict[str, int]:
+            return {
+                doc_id: int(tables.put_document(self._collection, doc_id, body, at=at))
+                for doc_id, body in bodies.items()
+            }
+
+        return self._store.transact(work) if bodies else {}
+
     def get(self, doc_id: str, *, revision: int | None = None) -> StoredDocument[T] | None:
         """Return a document, at an earlier revision where one is named."""
 
@@ -121,6 +147,15 @@ class Documents(Generic[T]):
         return self._store.transact(
             lambda tables: tables.remove_document(self._collection, doc_id, at=at)
         )
+
+    def remove_all(self, doc_ids: Iterable[str]) -> int:
+        """Remove many documents in one change; return how many were there."""
+        wanted, at = list(doc_ids), int(self._clock.now())
+
+        def work(tables: Any) -> int:
+            return sum(tables.remove_document(self._collection, each, at=at) for each in wanted)
+
+        return self._store.transact(work) if wanted else 0
 
     def __len__(self) -> int:
         return self._store.read(lambda tables: tables.count_documents(self._collection))
