@@ -122,6 +122,8 @@ def test_it_runs_again_after_a_start_and_not_after_unbinding(tmp_path, enemy) ->
         ({"secrets": {"key": "env:X"}}, "/secrets"),
         ({"hint": {"capability": "other"}}, "/hint/capability"),
         ({"hint": {"operation": "say", "secrets": {}}}, "/hint/secrets"),
+        ({"hint": {"server": "https://other.example"}}, "/hint/server"),
+        ({"hint": {"package": "voices"}}, "/hint/package"),
     ],
 )
 def test_a_forward_is_an_operators_word_alone(tmp_path, enemy, changes, path) -> None:
@@ -138,7 +140,7 @@ def test_a_forward_is_an_operators_word_alone(tmp_path, enemy, changes, path) ->
 
 def test_a_hint_that_fits_is_taken_with_the_word_of_the_operator(tmp_path, enemy) -> None:
     """One package's proposal at a time, repeated by who binds."""
-    hint = {"package": "voices", "adapter": "voice", "capability": ECHO, "operation": "say"}
+    hint = {"adapter": "voice", "capability": ECHO, "operation": "say"}
     with opened(tmp_path / "root") as rt:
         made = prepared(rt, enemy.url)(**FORWARD, hint=hint)
 

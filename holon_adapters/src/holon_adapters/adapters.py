@@ -13,6 +13,7 @@ from holon_adapters.editions import Edition, Editions
 from holon_adapters.executor import AdapterExecutor
 from holon_adapters.forwarding import Forward, Forwards
 from holon_adapters.gates import Gate
+from holon_adapters.hints import Hints
 from holon_adapters.lane import NAME, source_id
 from holon_adapters.records import StoredAdapter
 from holon_core.errors import Refused, Rejected
@@ -60,6 +61,7 @@ class Adapters:
         self._operations = Operations(host)
         self.executor = AdapterExecutor(self._operations)
         self.gate = Gate(self._operations)
+        self.hints = Hints(host)
         self.forwards = Forwards(host, self._operations, self.executor)
         self._editions = Editions(host, self._operations)
 
@@ -153,6 +155,7 @@ class Adapters:
         workspace: str | None = None,
         by: str,
         reason: str,
+        proposed_by: str | None = None,
     ) -> Forward:
         """Let an operation of a bound adapter run an imported capability.
 
@@ -163,6 +166,7 @@ class Adapters:
             workspace: Whose adapter it is.
             by: Who says so.
             reason: Why.
+            proposed_by: The package whose hint it follows.
 
         Raises:
             Refused: There is no such adapter, or something else runs the capability.
@@ -180,6 +184,7 @@ class Adapters:
             tool=f"{adapter.source}/{operation}",
             by=by,
             reason=reason,
+            proposed_by=proposed_by,
             at_unix_seconds=int(self._host.clock.now()),
         )
         self.forwards.add(made)

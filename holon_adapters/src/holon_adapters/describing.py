@@ -69,7 +69,7 @@ def executor_ref(
     if binding is not None:
         bound = unstructure(binding)
         # Who bound it, why and when is told elsewhere; it changes nothing that runs.
-        for name in ("by", "reason", "at_unix_seconds"):
+        for name in ("by", "reason", "proposed_by", "at_unix_seconds"):
             del bound[name]
     body = {
         "plan": unstructure(plan),

@@ -35,6 +35,7 @@ class Forward:
     tool: str
     by: str
     reason: str
+    proposed_by: str | None = None
     at_unix_seconds: int
 
 

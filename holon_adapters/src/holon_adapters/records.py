@@ -124,6 +124,7 @@ class Binding:
 
     ``allow_addresses`` are words of ``loopback``, ``private``, ``link_local``, or networks
     (``10.1.0.0/16``). ``ca_file`` names certificates to trust instead of the system's.
+    ``proposed_by`` is the package whose hint was accepted.
     """
 
     origin: str
@@ -136,6 +137,7 @@ class Binding:
     ca_file: str | None = field(default=None, validator=optional(max_len(4096)))
     by: str
     reason: str
+    proposed_by: str | None = None
     at_unix_seconds: int
 
 
@@ -159,3 +161,8 @@ class StoredAdapter:
     binding: Binding | None = None
     registered_by: str
     registered_at_unix_seconds: int
+
+    @property
+    def bound_to(self) -> str | None:
+        """The base URL that its operations call; ``None`` where nobody bound it."""
+        return None if self.binding is None else self.binding.origin + self.binding.base_path

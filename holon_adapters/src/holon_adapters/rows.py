@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holon_adapters.hints import check
 from holon_adapters.records import ADDRESS_WORDS, MAX_RETRIES, Binding
 from holon_core.catalogue.pins import changes
 from holon_core.errors import Rejected
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 NOUN = "adapter"
 MAX_FINDINGS = 200
 MAX_IDS = 10_000
-HINTED = frozenset({"adapter", "capability", "description", "operation", "package", "server"})
 NAME = text("Name of the adapter, of a-z 0-9 -.", limit=63)
 _DOCUMENT = {
     "document": {
@@ -100,14 +100,14 @@ def list_adapters(adapters: Adapters, door: Door, _: Params) -> Any:
 
 def bind(adapters: Adapters, door: Door, given: Params) -> Any:
     """Open the live lane for an adapter."""
-    hint = given.get("hint", {})
+    hint = adapters.hints.proposal(given.get("hint", {}), given.get("name"))
     named = given.get("name") or hint.get("adapter")
     if not named:
         raise Rejected("binding", [_finding("name the adapter", "/name")])
-    _check_hint(hint, given)
     workspace = door.workspace_of(given)
     if "capability" in given or "operation" in given:
-        return _forward(adapters, door, given, named)
+        return _forward(adapters, door, given, name=named, hint=hint)
+    check(hint, given)
     if "server" not in given:
         raise Rejected("binding", [_finding("name the server to call", "/server")])
     binding = Binding(
@@ -120,12 +120,15 @@ def bind(adapters: Adapters, door: Door, given: Params) -> Any:
         ca_file=given.get("ca_file"),
         by=door.caller.principal,
         reason=given["reason"],
+        proposed_by=hint.get("package"),
         at_unix_seconds=int(door.runtime._guard.clock.now()),
     )
     return _registered(adapters.bind(named, binding, workspace=workspace))
 
 
-def _forward(adapters: Adapters, door: Door, given: Params, name: str) -> Any:
+def _forward(
+    adapters: Adapters, door: Door, given: Params, *, name: str, hint: Mapping[str, Any]
+) -> Any:
     """Let an operation run an imported capability; the adapter is bound already."""
     findings = [
         _finding("it is of the adapter's own binding", f"/{key}")
@@ -140,6 +143,7 @@ def _forward(adapters: Adapters, door: Door, given: Params, name: str) -> Any:
     if findings:
         raise Rejected("binding", findings)
     workspace = door.workspace_of(given)
+    check(hint, given, bound_to=adapters.read(name, workspace=workspace).bound_to)
     adapters.forward(
         name,
         capability=given["capability"],
@@ -147,6 +151,7 @@ def _forward(adapters: Adapters, door: Door, given: Params, name: str) -> Any:
         workspace=workspace,
         by=door.caller.principal,
         reason=given["reason"],
+        proposed_by=hint.get("package"),
     )
     return _registered(adapters.unchanged(name, workspace=workspace))
 
@@ -207,30 +212,6 @@ def _document(given: Params) -> Any:
         raise Rejected("document", [_finding(text, "/path")]) from None
 
 
-def _check_hint(hint: Mapping[str, Any], given: Params) -> None:
-    """Hold a package's hint against what the operator says, which alone counts.
-
-    A hint proposes one adapter and its server. It names no secret, allows no address, and
-    where it proposes a server the operator has to name the same one.
-    """
-    findings = []
-    for name in sorted(hint.keys() - HINTED):
-        text = "a hint proposes adapter and server; secrets, addresses and limits are the host's"
-        findings.append(_finding(text, f"/hint/{name}"))
-    if "adapter" in hint and given.get("name") not in (None, hint["adapter"]):
-        findings.append(_finding("the hint is for another adapter", "/hint/adapter"))
-    findings += [
-        _finding(f"the hint is for another {name}; name the one that is meant", f"/hint/{name}")
-        for name in ("capability", "operation")
-        if name in hint and hint[name] != given.get(name)
-    ]
-    if "server" in hint and hint["server"] != given.get("server"):
-        text = "the hint proposes another server; name the one that is meant"
-        findings.append(_finding(text, "/hint/server"))
-    if findings:
-        raise Rejected("binding", findings)
-
-
 def _finding(message: str, path: str) -> Finding:
     return Finding(code="config_invalid", message=message, path=path)
 
@@ -254,7 +235,7 @@ def _refused(refused: Mapping[str, str]) -> list[dict[str, str]]:
 def _adapter(adapter: StoredAdapter) -> Any:
     made = to_json(adapter)
     binding = adapter.binding
-    made["bound_to"] = None if binding is None else binding.origin + binding.base_path
+    made["bound_to"] = adapter.bound_to
     made["bound_by"] = None if binding is None else binding.by
     return made
 
@@ -362,7 +343,10 @@ def rows(adapters: Adapters) -> list[Operation]:
                 operation=text("The operation that runs it, without the source.", limit=200),
                 hint={
                     "type": "object",
-                    "description": "A package's proposal, one at a time; it decides nothing.",
+                    "description": (
+                        "A package's proposal, one at a time, as plugin-package/read shows it or "
+                        'only {"package": "NAME"}; it decides nothing.'
+                    ),
                 },
                 workspace=WORKSPACE,
                 reason=REASON,
