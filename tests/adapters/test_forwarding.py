@@ -145,3 +145,99 @@ def test_a_hint_that_fits_is_taken_with_the_word_of_the_operator(tmp_path, enemy
         made = prepared(rt, enemy.url)(**FORWARD, hint=hint)
 
         assert made["adapter"]["bound_by"] == "olga"
+
+
+NOTES = "holon-elegy.desk"
+CAPABILITY = f"{NOTES}/note-add"
+DEFINITION: dict[str, Any] = {
+    "skillFormat": "elegy-skill-definition",
+    "skillVersion": 2,
+    "identity": {"namespace": "demo", "name": "notes", "version": "1.0.0"},
+    "capabilities": [
+        {
+            "id": "note-add",
+            "name": "Add Note",
+            "description": "Keep a note for later.",
+            "implementation": {
+                "executionType": "subprocess",
+                "executableName": "no-such-program-here",
+                "arguments": ["${text}"],
+            },
+            "input": {"parameters": [{"name": "text", "type": "string", "required": True}]},
+            "output": {"schemaRef": "https://elegy/contracts/schemas/data-result.schema.json"},
+        }
+    ],
+    "hostProjection": {
+        "cliName": "notes",
+        "outputContractId": "elegy-notes-v1",
+        "defaultSideEffectClass": "network_outbound",
+        "capabilityProjections": [{"capabilityId": "note-add", "functionName": "note_add"}],
+    },
+    "lifecycleState": "active",
+}
+
+
+@pytest.fixture
+def elegy(tmp_path, enemy):
+    """The Elegy lane itself with a definition imported, and an API that an adapter is bound to."""
+    import holon_elegy.plugin as elegy
+
+    plugins, config = [elegy, adapters], {"rules": RULES}
+    with holon.Runtime.open(
+        tmp_path / "root", plugins=plugins, discover=False, config=config
+    ) as rt:
+        caller = rt.session(principal="olga").caller
+
+        def ask(method: str, **params: Any) -> Any:
+            return rt.dispatch(method, params, caller=caller, authorities=[*holon.Authority])
+
+        ask("skill-source/register", source=NOTES, kind="elegy_v2")
+        ask("skill/import-elegy-v2", source=NOTES, definition=DEFINITION)
+        ask("adapter/register", name="voice", document=DOCUMENT)
+        loopback = ["loopback"]
+        ask("adapter/bind", name="voice", server=enemy.url, allow_addresses=loopback, reason="x")
+        yield rt, ask
+
+
+def test_a_capability_of_the_elegy_lane_runs_by_an_operation(elegy, enemy) -> None:
+    """Imported by its own lane, forwarded, approved: the operation runs instead of its program."""
+    rt, ask = elegy
+    forward = {**FORWARD, "capability": CAPABILITY}
+    before = rt.session(principal="ann").call(CAPABILITY, {"text": "hi"})
+    ask("adapter/bind", **forward)
+    unapproved = rt.session(principal="ann").call(CAPABILITY, {"text": "hi"})
+    ask("skill/approve-execution", skill=CAPABILITY, posture="adapter_forwarded", reason="read")
+
+    shown = rt.session(principal="ann").dry_run(CAPABILITY, {"text": "hi"})
+    result = rt.session(principal="ann").call(CAPABILITY, {"text": "hi"})
+
+    assert {before.status, unapproved.status} == {Status.BLOCKED}
+    assert shown.output["body"] == {"text": "hi"}
+    assert result.output == {"text": "hi"}
+    assert rt.evidence.read(result.call_id)[0].body["posture"] == "adapter_forwarded"
+    assert len(enemy.seen) == 1
+
+
+def test_what_is_no_capability_is_not_forwarded(elegy) -> None:
+    """A mistyped id is told, and nothing is kept."""
+    _, ask = elegy
+
+    with pytest.raises(holon.Refused) as refused:
+        ask("adapter/bind", **{**FORWARD, "capability": f"{NOTES}/note-ad"})
+
+    assert refused.value.failure.code == "unknown_tool"
+    assert CAPABILITY in str(refused.value)
+
+
+def test_a_capability_that_may_change_things_elsewhere_may_be_run_by_a_read(elegy, enemy) -> None:
+    """Elegy has no word for reading the network alone; a read is less than what it declares."""
+    rt, ask = elegy
+    words = {"name": "text", "in": "query", "schema": {"type": "string"}}
+    read = {**DOCUMENT["operations"][0], "method": "GET", "path": "/fine", "parameters": [words]}
+    del read["body"]
+    ask("adapter/register", name="voice", document={**DOCUMENT, "operations": [read]})
+    ask("adapter/bind", **{**FORWARD, "capability": CAPABILITY})
+    ask("skill/approve-execution", skill=CAPABILITY, posture="adapter_forwarded", reason="read")
+
+    assert rt.session(principal="ann").call(CAPABILITY, {"text": "hi"}).output == {"ok": True}
+    assert "GET /fine?text=hi " in enemy.seen[0]

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 OK = b'{"ok":true}'
@@ -27,6 +28,11 @@ def reply(body: bytes = OK, *, status: str = "200 OK", **headers: Any) -> bytes:
     return f"HTTP/1.1 {status}\r\n".encode() + "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+@cache
+def _packed_spaces() -> bytes:
+    return gzip.compress(b" " * (64 * 1024 * 1024), 9)
+
+
 class Hostile:
     """Serves until it is closed; keeps what it was asked.
 
@@ -38,7 +44,6 @@ class Hostile:
         self.bodies: list[bytes] = []
         self.failures_left = 0
         self.elsewhere = ""
-        self._packed_spaces = gzip.compress(b" " * (64 * 1024 * 1024), 9)
         self._stop = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
@@ -141,7 +146,7 @@ class Hostile:
         yield reply(OK, content_length=str(10**12))
 
     def _bomb(self, _: str) -> Iterator[bytes]:
-        yield reply(self._packed_spaces, content_encoding="gzip")
+        yield reply(_packed_spaces(), content_encoding="gzip")
 
     def _bombs(self, _: str) -> Iterator[bytes]:
         inner = gzip.compress(gzip.compress(b" " * (16 * 1024 * 1024), 9), 9)

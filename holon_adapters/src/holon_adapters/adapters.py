@@ -23,7 +23,7 @@ from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
 from holon_core.records.words import Origin, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from holon_adapters.openapi.operations import Mapped
     from holon_adapters.records import Binding, MappedOperation
@@ -156,6 +156,7 @@ class Adapters:
         by: str,
         reason: str,
         proposed_by: str | None = None,
+        provides: Sequence[str] = (),
     ) -> Forward:
         """Let an operation of a bound adapter run an imported capability.
 
@@ -167,6 +168,7 @@ class Adapters:
             by: Who says so.
             reason: Why.
             proposed_by: The package whose hint it follows.
+            provides: Programs that the capability would need, and the operation is instead of.
 
         Raises:
             Refused: There is no such adapter, or something else runs the capability.
@@ -185,6 +187,7 @@ class Adapters:
             by=by,
             reason=reason,
             proposed_by=proposed_by,
+            provides=tuple(provides),
             at_unix_seconds=int(self._host.clock.now()),
         )
         self.forwards.add(made)

@@ -12,7 +12,7 @@ from holon_adapters.records import BODY
 from holon_core.errors import Refused, Rejected
 from holon_core.records.finding import Finding
 from holon_core.records.outcome import completed
-from holon_core.records.words import Posture
+from holon_core.records.words import Effect, Posture
 from holon_core.wire.canonical import digest
 from holon_core.wire.schema_engine import compiled
 
@@ -29,13 +29,18 @@ FORWARDS = "forwards"
 
 @frozen(kw_only=True)
 class Forward:
-    """Which operation runs an imported capability, and who said so."""
+    """Which operation runs an imported capability, and who said so.
+
+    ``provides`` names the programs that the capability would need: the operation is instead of
+    them, so that nothing looks for them.
+    """
 
     capability: str
     tool: str
     by: str
     reason: str
     proposed_by: str | None = None
+    provides: tuple[str, ...] = ()
     at_unix_seconds: int
 
 
@@ -91,6 +96,7 @@ class Forwards:
             ForwardingExecutor(self._operations, self._executor, tool=forward.tool),
             posture=Posture.ADAPTER_FORWARDED,
             self_limiting=True,
+            provides=forward.provides,
         )
 
 
@@ -136,7 +142,7 @@ class ForwardingExecutor:
         here = None if call.workspace is None else call.workspace.id
         if found.workspace not in (None, here):
             raise CallFailed("wrong_workspace", started=False)
-        beyond = found.effects - call.tool.effects
+        beyond = found.effects - _covered(call.tool.effects)
         if beyond:
             # Policy judges by what the capability declares: nothing may do more behind it.
             names = ", ".join(sorted(beyond))
@@ -149,6 +155,12 @@ class ForwardingExecutor:
             text = f"{errors[0].message} at {errors[0].path or '/'} of the operation"
             raise CallFailed("arguments_invalid", text, started=False, path=errors[0].path)
         return found, arguments
+
+
+def _covered(declared: frozenset[Effect]) -> frozenset[Effect]:
+    """Return what a capability may do: whoever may change things elsewhere may read there, too."""
+    reads = {Effect.NETWORK_READ} if Effect.NETWORK_WRITE in declared else set()
+    return declared | reads
 
 
 def _mapped(found: Operation, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,6 +144,7 @@ def _forward(
         raise Rejected("binding", findings)
     workspace = door.workspace_of(given)
     check(hint, given, bound_to=adapters.read(name, workspace=workspace).bound_to)
+    capability = door.runtime.tools.read(given["capability"])
     adapters.forward(
         name,
         capability=given["capability"],
@@ -152,6 +153,7 @@ def _forward(
         by=door.caller.principal,
         reason=given["reason"],
         proposed_by=hint.get("package"),
+        provides=[each.name for each in capability.dependencies if each.kind == "program"],
     )
     return _registered(adapters.unchanged(name, workspace=workspace))
 
