@@ -11,6 +11,7 @@ from holon_cli.common import Setup, common_options
 from holon_cli.exits import of_answer
 from holon_cli.helping import HelpfulCommand
 from holon_cli.host import Host, opened, wanted_by
+from holon_cli.naming import whole_id
 from holon_cli.values import JsonFile, JsonParam, pairs
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def _params(row: Operation, given: Mapping[str, Any], setup: Setup, host: Host) 
     for name in SHARED:
         if name in properties and getattr(setup, name) is not None:
             params[name] = getattr(host.caller, name)
+    if isinstance(params.get("tool"), str):
+        params["tool"] = whole_id(params["tool"], host)
     if ARGUMENTS in properties:
         arguments = _arguments(row, params, given[_PAIRS], host)
         if arguments is not None:
