@@ -233,8 +233,15 @@ def test_a_capability_that_may_change_things_elsewhere_may_be_run_by_a_read(eleg
     """Elegy has no word for reading the network alone; a read is less than what it declares."""
     rt, ask = elegy
     words = {"name": "text", "in": "query", "schema": {"type": "string"}}
-    read = {**DOCUMENT["operations"][0], "method": "GET", "path": "/fine", "parameters": [words]}
-    del read["body"]
+    answers = {"200": {"schema": {"type": "object"}}}
+    read = {
+        "id": "say",
+        "method": "GET",
+        "path": "/fine",
+        "description": "Say.",
+        "parameters": [words],
+        "responses": answers,
+    }
     ask("adapter/register", name="voice", document={**DOCUMENT, "operations": [read]})
     ask("adapter/bind", **{**FORWARD, "capability": CAPABILITY})
     ask("skill/approve-execution", skill=CAPABILITY, posture="adapter_forwarded", reason="read")

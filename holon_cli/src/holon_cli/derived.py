@@ -140,8 +140,9 @@ def _params(row: Operation, given: Mapping[str, Any], setup: Setup, host: Host) 
     for name in SHARED:
         if name in properties and getattr(setup, name) is not None:
             params[name] = getattr(host.caller, name)
-    if isinstance(params.get("tool"), str):
-        params["tool"] = whole_id(params["tool"], host)
+    tool = params.get("tool")
+    if isinstance(tool, str):
+        params["tool"] = whole_id(tool, host)
     if ARGUMENTS in properties:
         arguments = _arguments(row, params, given[_PAIRS], host)
         if arguments is not None:
