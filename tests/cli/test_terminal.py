@@ -267,3 +267,15 @@ def test_a_table_on_a_terminal_keeps_whole_ids(holon):
     assert code == 0
     assert "host.cli/write" in made.seen
     assert "…" not in made.seen
+
+
+def test_long_work_shows_how_far_it_is(holon):
+    """A bar with what is done of how much, which is gone in the end; programs get none."""
+    with at_terminal(holon, "tool", "call", "host.cli/copy") as made:
+        made.read_until("copying the third of all")
+        made.read_until("3/20")
+        assert made.end() == 0
+    with at_terminal(holon, "tool", "call", "host.cli/copy", "--json") as made:
+        assert made.end() == 0
+
+    assert "copying" not in made.seen

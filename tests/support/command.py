@@ -51,6 +51,13 @@ def nap(seconds: float) -> None:
     """Sleep."""
     print("asleep", file=sys.stderr, flush=True)
     time.sleep(seconds)
+
+
+@holon.tool(effects={"none"})
+def copy(call: holon.SealedCall) -> None:
+    """Report how far it is, and take a second for the rest."""
+    call.progress("copying", 3, 20, "copying the third of all")
+    time.sleep(1)
 '''
 
 

@@ -12,6 +12,7 @@ from holon_cli.exits import of_answer
 from holon_cli.helping import HelpfulCommand
 from holon_cli.host import Host, opened, wanted_by
 from holon_cli.naming import whole_id
+from holon_cli.progressing import LiveProgress
 from holon_cli.values import JsonFile, JsonParam, pairs
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def command_of(
         out: Output = context.obj
         setup = Setup.of(context)
         options = {key: given[key] for key in extras}
-        with opened(setup, wanted_by(row)) as host:
+        live = None if out.for_programs else LiveProgress()
+        with opened(setup, wanted_by(row), live=live) as host:
             params = _params(row, given, setup, host)
             method = f"{row.noun}/dry-run" if options.get("dry_run") else row.method
             answer = host.dispatch(method, params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,10 @@ from holon_core.records.words import READ_ONLY, Authority, Effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
+    from holon_cli.progressing import LiveProgress
     from holon_core.records.caller import CallerContext
     from holon_core.records.operation import Operation
     from holon_core.runtime import Runtime
@@ -29,15 +31,19 @@ APP = "cli"
 class Host:
     """An open runtime and the caller that the person at the prompt is."""
 
-    def __init__(self, runtime: Runtime, caller: CallerContext) -> None:
+    def __init__(
+        self, runtime: Runtime, caller: CallerContext, live: AbstractContextManager[None]
+    ) -> None:
         self.runtime = runtime
         self.caller = caller
+        self._live = live
 
     def dispatch(self, method: str, params: Mapping[str, Any]) -> Any:
         """Answer an operation; whoever is at the prompt holds every authority."""
-        return self.runtime.dispatch(
-            method, params, caller=self.caller, authorities=frozenset(Authority)
-        )
+        with self._live:
+            return self.runtime.dispatch(
+                method, params, caller=self.caller, authorities=frozenset(Authority)
+            )
 
 
 class Wanted(Enum):
@@ -87,12 +93,15 @@ def storage_root(given: str | None, wanted: Wanted) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(setup: Setup, wanted: Wanted = Wanted.WRITE) -> Iterator[Host]:
+def opened(
+    setup: Setup, wanted: Wanted = Wanted.WRITE, *, live: LiveProgress | None = None
+) -> Iterator[Host]:
     """Open the runtime as the options say, and close it in the end.
 
     Args:
         setup: The options.
         wanted: What the command wants of the storage root.
+        live: Shows how far an operation is while it runs.
 
     Raises:
         StoreError: The store cannot be opened, or is not there.
@@ -104,12 +113,11 @@ def opened(setup: Setup, wanted: Wanted = Wanted.WRITE) -> Iterator[Host]:
 
     actor = setup.actor or os_user()
     tools = [] if setup.tools is None else load_tools(setup.tools)
-    app = setup.app or APP
-    with (
-        storage_root(setup.root, wanted) as root,
-        Runtime.open(root, app=app, tools=tools, operator=actor) as runtime,
-    ):
-        yield Host(runtime, caller_of(runtime, setup, actor))
+    options: dict[str, Any] = {"app": setup.app or APP, "tools": tools, "operator": actor}
+    if live is not None:
+        options["progress"] = live.report
+    with storage_root(setup.root, wanted) as root, Runtime.open(root, **options) as runtime:
+        yield Host(runtime, caller_of(runtime, setup, actor), live or nullcontext())
 
 
 def caller_of(runtime: Runtime, setup: Setup, actor: str) -> CallerContext:

@@ -35,6 +35,8 @@ STYLES = {
     "problem": "red",
 }
 
+EXACT = frozenset({"arguments", "input", "output", "payload", "value"})
+
 
 class PlainConsole(Console):
     """A console that leaves it to its caller what a broken pipe means."""
@@ -100,24 +102,51 @@ def show_table(console: Console, columns: Sequence[str], rows: Iterable[Mapping[
     console.print(table, soft_wrap=False)
 
 
-def show_facts(console: Console, facts: Mapping[str, Any], *, indent: str = "") -> None:
-    """Show the members of an object, one a line; what is empty is left away."""
+def show_facts(
+    console: Console, facts: Mapping[str, Any], *, indent: str = "", bullet: str = ""
+) -> None:
+    """Show the members of an object, one a line; what is empty is left away.
+
+    Args:
+        console: Where.
+        facts: The object; what is nested in it comes below, further in.
+        indent: Before each line.
+        bullet: What the first line begins with instead.
+    """
     for name, value in facts.items():
         if value in (None, "", [], {}):
             continue
-        label = Text(f"{indent}{escape_controls(head_of(name))}: ", style="bold")
-        nested = isinstance(value, Mapping) or (
-            isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
-        )
-        if nested:
+        label = Text(f"{bullet or indent}{escape_controls(head_of(name))}:", style="bold")
+        bullet = ""
+        inner = f"{indent}  "
+        if _is_exact(name) and isinstance(value, (Mapping, list)):
             console.print(label)
-            show_json(console, value, indent=f"{indent}  ")
+            show_json(console, value, indent=inner)
+        elif isinstance(value, Mapping):
+            console.print(label)
+            show_facts(console, value, indent=inner)
+        elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+            console.print(label)
+            _show_items(console, value, indent=inner)
         elif isinstance(value, str) and "\n" in value:
             console.print(label)
             for line in value.split("\n"):
-                console.print(Text(f"{indent}  {escape_controls(line)}"))
+                console.print(Text(f"{inner}{escape_controls(line)}"))
         else:
-            console.print(label + styled(cell(name, value)))
+            console.print(label + Text(" ") + styled(cell(name, value)))
+
+
+def _show_items(console: Console, items: Sequence[Any], *, indent: str) -> None:
+    for item in items:
+        if isinstance(item, Mapping) and any(item.values()):
+            show_facts(console, item, indent=f"{indent}  ", bullet=f"{indent}- ")
+        else:
+            console.print(Text(f"{indent}- {cell('', item)}"))
+
+
+def _is_exact(name: str) -> bool:
+    """Tell members whose JSON is what they are about: schemas, and what a call is given."""
+    return name.endswith("schema") or name in EXACT
 
 
 def show_json(console: Console, value: Any, *, indent: str = "") -> None:
