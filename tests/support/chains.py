@@ -14,7 +14,7 @@ from holon_core.clock import SystemClock
 from holon_core.guard.evidence import Recorder
 from holon_core.guard.evidence_read import Evidence
 from holon_core.guard.redaction import Redactor
-from holon_core.store.evidence_tables import Draft, OpenCall
+from holon_core.store.chains import Draft, OpenCall
 from holon_core.store.protocol import Store, Tables
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from holon_core.records.evidence import EvidenceRecord
     from holon_core.records.operation import Operation
     from holon_core.records.output import OutputClass
-    from holon_core.store.evidence_tables import Row
+    from holon_core.store.chains import Row
     from holon_core.store.protocol import Tables
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.secret import SecretValue
     from holon_core.records.tool import RuntimeToolDescriptor
-    from holon_core.store.evidence_tables import Draft
+    from holon_core.store.chains import Draft
     from holon_core.store.protocol import Tables
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from holon_core.errors import Refused
 from holon_core.guard import bundle
 from holon_core.guard.verify import verify_bundle
 from holon_core.records.evidence import EvidenceHead
-from holon_core.store.evidence_tables import genesis, link
+from holon_core.store.chains import genesis, link
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
 from support import ROOT

@@ -17,7 +17,7 @@ from holon_core.guard.evidence import Recorder
 from holon_core.guard.evidence_read import PREVIEW_CHARS, preview
 from holon_core.guard.redaction import Redactor
 from holon_core.records.evidence import EvidenceHead
-from holon_core.store.evidence_tables import genesis
+from holon_core.store.chains import genesis
 from holon_core.store.sqlite import SqliteStore
 from support import label
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 import pytest
 
 from holon_core.guard.verify import verify_bundle
-from holon_core.store.evidence_tables import genesis, link
+from holon_core.store.chains import genesis, link
 from holon_core.wire.canonical import canonical
 from support import ROOT
 

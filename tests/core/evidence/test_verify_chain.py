@@ -18,7 +18,8 @@ from chains import append, evidence_of, opened, write
 from holon_core.guard.services import Progress
 from holon_core.guard.verify import PAGE, verify_chain
 from holon_core.records.evidence import EvidenceHead
-from holon_core.store.evidence_tables import ANCHOR_EVERY, Draft, OpenCall, genesis, link
+from holon_core.store.anchors import ANCHOR_EVERY
+from holon_core.store.chains import Draft, OpenCall, genesis, link
 from holon_core.store.sqlite import SqliteStore
 from holon_core.wire.canonical import canonical
 

@@ -37,6 +37,16 @@ class Failing(sqlite3.Connection):
     fail_in: int | None = None
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        return self.cursor().execute(sql, parameters)
+
+    def cursor(self, factory: Any = None, /) -> Any:
+        return FailingCursor(self)
+
+
+class FailingCursor(sqlite3.Cursor):
+    """A cursor of such a connection."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         if Failing.fail_in is not None and not sql.startswith(("begin", "rollback", "pragma")):
             Failing.fail_in -= 1
             if Failing.fail_in == 0:

@@ -15,7 +15,7 @@ from chains import append
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
 from holon_core.records.words import ApprovalState, HeldState, Surface
-from holon_core.store.evidence_tables import MAX_SEQ, NotOpen, OpenCall
+from holon_core.store.chains import MAX_SEQ, NotOpen, OpenCall
 from holon_core.store.frozen_tables import CircuitRow
 from holon_core.store.migrations import migrate
 from holon_core.store.protocol import Tables
@@ -61,7 +61,17 @@ class Recording(sqlite3.Connection):
     seen: list[tuple[str, Any]]
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        self.seen.append((sql, parameters))
+        return self.cursor().execute(sql, parameters)
+
+    def cursor(self, factory: Any = None, /) -> Any:
+        return RecordingCursor(self)
+
+
+class RecordingCursor(sqlite3.Cursor):
+    """A cursor of such a connection."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        self.connection.seen.append((sql, parameters))  # type: ignore[attr-defined]
         return super().execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from chains import append, opened, position, write
 from holon_core.errors import Misuse, StoreError, UsedAfterFork
 from holon_core.guard.verify import verify_chain
-from holon_core.store.evidence_tables import CatalogueMoved, Draft, NotOpen, OpenCall, genesis
+from holon_core.store.chains import CatalogueMoved, Draft, NotOpen, OpenCall, genesis
 from holon_core.store.protocol import StoreBusy, Tables
 from holon_core.store.sqlite import SqliteStore
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-from holon_core.store.evidence_tables import CHAIN_SHIFT, MAX_SEQ, genesis, link
+from holon_core.store.chains import CHAIN_SHIFT, MAX_SEQ, genesis, link
 from holon_core.wire.canonical import canonical
 
 

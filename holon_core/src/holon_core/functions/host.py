@@ -18,7 +18,7 @@ from holon_core.ids import capability_id, id_problem
 from holon_core.plugins.faults import told
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding, has_errors
-from holon_core.records.outcome import ExecutorOutcome, ExecutorStatus, completed
+from holon_core.records.outcome import ExecutorOutcome, completed
 from holon_core.records.tool import Limits, RuntimeToolDescriptor, SecretSlot
 from holon_core.records.words import LaneKind, Origin, Posture, Severity
 from holon_core.wire.canonical import digest
@@ -51,8 +51,7 @@ class FunctionExecutor:
             return refused_argument(error)
         if self._extra:
             kwargs = self._with_extra(kwargs, call)
-        output = self._result(self._fn(**kwargs))
-        return ExecutorOutcome(status=ExecutorStatus.COMPLETED, output_json=output)
+        return completed(self._result(self._fn(**kwargs)))
 
     def _with_extra(self, kwargs: Mapping[str, Any], call: SealedCall) -> dict[str, Any]:
         secrets = {name: call.secret(name) for name in self._secrets}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holon_core.records.tool import Limits
     from holon_core.records.words import Effect
     from holon_core.records.workspace import Workspace
-    from holon_core.store.evidence_tables import OpenCall
+    from holon_core.store.chains import OpenCall
 
 
 _LOCK = threading.Lock()

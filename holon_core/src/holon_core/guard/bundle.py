@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from holon_core.records.evidence import EvidenceHead
-    from holon_core.store.evidence_tables import Row
+    from holon_core.store.chains import Row
     from holon_core.wire.json_types import JsonValue
 
 FORMAT = "holon-evidence-bundle/1"

@@ -33,7 +33,7 @@ from holon_core.plugins.faults import kind_of, told
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.policy import PolicyRequest
 from holon_core.records.words import Decision, Effect, HeldState, Origin, Surface
-from holon_core.store.evidence_tables import CatalogueMoved, NotOpen, OpenCall
+from holon_core.store.chains import CatalogueMoved, NotOpen, OpenCall
 from holon_core.store.protocol import StoreBusy
 from holon_core.wire.strict_json import parse
 from holon_core.wire.values import normalise
@@ -45,10 +45,12 @@ if TYPE_CHECKING:
     from holon_core.guard.policy import PolicyOutcome
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.result import ToolResult
-    from holon_core.store.evidence_tables import Draft
+    from holon_core.store.chains import Draft
     from holon_core.store.protocol import Tables
 
 
+# Named once: looking a member up at its class costs more than calling a function.
+ASK, DENY, FUNCTION_CALLING = Decision.ASK, Decision.DENY, Surface.FUNCTION_CALLING
 # How many lacks a gate may name; it may be a generator without an end.
 MAX_LACKS = 100
 
@@ -113,9 +115,15 @@ def resolve(guard: Guard, attempt: Attempt) -> None:
     attempt.entry = entry
     attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
-    for pin in (attempt.pin, guard.catalogue.pin_of(attempt.tool_id)):
-        if pin is not None and pin != entry.tool.digest:
-            raise Refusal(failure("definition_changed", pinned=pin, found=entry.tool.digest))
+    pin = guard.catalogue.pin_of(attempt.tool_id)
+    if pin is not None or attempt.pin is not None:
+        _check_pins(entry.tool.digest, attempt.pin, pin)
+
+
+def _check_pins(digest: str, *pins: str | None) -> None:
+    for pin in pins:
+        if pin is not None and pin != digest:
+            raise Refusal(failure("definition_changed", pinned=pin, found=digest))
 
 
 def _absent(guard: Guard, attempt: Attempt) -> StructuredFailure:
@@ -131,11 +139,12 @@ def _absent(guard: Guard, attempt: Attempt) -> StructuredFailure:
 def scope(guard: Guard, attempt: Attempt) -> None:
     """Step 2: the workspace is the caller's and is there; its profile and surface take the tool."""
     tool = attempt.entry.tool
-    if attempt.caller.surface is Surface.FUNCTION_CALLING and not tool.projectable:
+    if attempt.caller.surface is FUNCTION_CALLING and not tool.projectable:
         raise Refusal(failure("not_allowed", f"{tool.id} is not for models"))
-    refusal = guard.admits(attempt.caller, tool)
-    if refusal is not None:
-        raise Refusal(refusal)
+    if attempt.caller.profile is not None:
+        refusal = guard.admits(attempt.caller, tool)
+        if refusal is not None:
+            raise Refusal(refusal)
     workspace_id = attempt.caller.workspace
     if workspace_id is None:
         if attempt.entry.in_workspace:
@@ -263,9 +272,9 @@ def decide(guard: Guard, attempt: Attempt) -> None:
     )
     if attempt.entry.always_asks and verdict.decision is Decision.ALLOW:
         reason = "each call of this tool needs an approval of its own"
-        verdict = evolve(verdict, decision=Decision.ASK, rule="lifecycle", reason=reason)
+        verdict = evolve(verdict, decision=ASK, rule="lifecycle", reason=reason)
     attempt.verdict = verdict
-    if verdict.decision is Decision.DENY:
+    if verdict.decision is DENY:
         reason = guard.recorder.foreign_text(verdict.reason)
         raise Refusal(failure(verdict.code or "policy_denied", reason or None, rule=verdict.rule))
     if verdict.confined and not attempt.entry.confines:
@@ -285,7 +294,7 @@ def _admit(guard: Guard, attempt: Attempt, *, wait: bool) -> SealedCall | ToolRe
     behind = guard.pump.behind() if guard.pump.active else None
     if behind is not None:
         return record_refusal(guard, attempt, behind, wait=wait)
-    asks = attempt.verdict.decision is Decision.ASK or attempt.mode in ("request", "edit")
+    asks = attempt.verdict.decision is ASK or attempt.mode in ("request", "edit")
     if asks or attempt.key is not None:
         attempt.fingerprint = fingerprint(
             attempt.entry.tool, attempt.posture, attempt.caller, attempt.canonical
@@ -372,14 +381,14 @@ def _accepted(guard: Guard, attempt: Attempt) -> Draft:
     payload = recorder.safe_payload(attempt.arguments, attempt.canonical, entry.input_marks)
     if attempt.fingerprint is None and attempt.released_by is None:
         # Neither approval nor key: but for time, call and payload the record is the same each time.
-        return recorder.quick(
-            attempt,
-            "accepted",
-            lambda: accepted_fields(guard, attempt),
-            payload=payload,
-            depends_on=(entry, attempt.caller, attempt.verdict),
-        )
-    fields = accepted_fields(guard, attempt)
+        key = ("accepted", id(entry), id(attempt.caller), id(attempt.verdict))
+        known = recorder.again(attempt, key, payload)
+        if known is not None:
+            return known
+        fields = accepted_fields(guard, attempt)
+        recorder.learn(key, fields, (entry, attempt.caller, attempt.verdict))
+    else:
+        fields = accepted_fields(guard, attempt)
     if attempt.approval_id is not None:
         fields["approval"] = quote(attempt.approval_id)
         fields["self_approved"] = "true" if attempt.self_approved else "false"
@@ -424,7 +433,10 @@ def accept(guard: Guard, attempt: Attempt, tables: Tables, draft: Draft, now: in
 
 def _seal(guard: Guard, attempt: Attempt, seq: int) -> SealedCall:
     attempt.seqs.append(seq)
-    attempt.opened = OpenCall(attempt.call_id, attempt.chain, seq, guard.runtime_id)
+    # As ``OpenCall(…)``, without the function that the class would be made in.
+    attempt.opened = tuple.__new__(
+        OpenCall, (attempt.call_id, attempt.chain, seq, guard.runtime_id)
+    )
     attempt.accepted, attempt.started = True, guard.clock.monotonic()
     return mint(attempt, guard.services)
 

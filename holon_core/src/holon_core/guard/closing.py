@@ -12,16 +12,18 @@ from holon_core.guard.results import blocking_of, failure_fragment, foreign_fail
 from holon_core.plugins.faults import kind_of
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.outcome import ExecutorOutcome, ExecutorStatus
-from holon_core.records.result import ToolResult
+from holon_core.records.result import ToolResult, ended
 from holon_core.records.words import Status
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
-    from holon_core.store.evidence_tables import Draft
+    from holon_core.store.chains import Draft
     from holon_core.store.protocol import Tables
 
+# Named once: looking a member up at its class costs more than calling a function.
+COMPLETED, BLOCKED, RAN = Status.COMPLETED, Status.BLOCKED, ExecutorStatus.COMPLETED
 MAX_DRAFTS = 100
 MAX_SOURCE = 100
 MAX_DRAFT_BYTES = 16 * 1024
@@ -61,12 +63,12 @@ def judge(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> Ending:
 
 
 def _judged(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> Ending:
-    if outcome.status is ExecutorStatus.COMPLETED:
+    if outcome.status is RAN:
         ending = _output(guard, attempt, outcome.output_json)
     else:
         problem = _of_session(guard, attempt, _problem(guard, outcome))
         ending = Ending(Status(outcome.status.value), problem=problem)
-    ending.returned = ending.status is Status.BLOCKED or not outcome.started
+    ending.returned = ending.status is BLOCKED or not outcome.started
     ending.draft = _draft(guard, attempt, outcome, ending)
     return ending
 
@@ -134,12 +136,12 @@ def _output(guard: Guard, attempt: Attempt, output: Any) -> Ending:
         said = f"{errors[0].message} at {errors[0].path or '/'}" if errors else None
         problem = failure("output_schema", said, errors=shown)
         return Ending(Status.FAILED, value, canonical, problem)
-    return Ending(Status.COMPLETED, value, canonical)
+    return Ending(COMPLETED, value, canonical)
 
 
 def _draft(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome, ending: Ending) -> Draft:
     recorder = guard.recorder
-    took_ms = int(max(0.0, guard.clock.monotonic() - attempt.started) * 1000)
+    took_ms = max(0, int((guard.clock.monotonic() - attempt.started) * 1000))
     kind, payload = str(ending.status), None
     drafts = attempt.drafts
     if outcome.evidence:
@@ -148,16 +150,14 @@ def _draft(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome, ending: End
         payload = recorder.safe_payload(ending.output, ending.canonical, attempt.entry.output_marks)
     if guard.redactor.active and ending.output is not None:
         ending.output = guard.redactor.value(ending.output)
-    if ending.problem is None and payload is not None and not drafts:
-        return recorder.quick(
-            attempt,
-            kind,
-            lambda: {"tool": attempt.entry.named},
-            payload=payload,
-            depends_on=(attempt.entry,),
-            duration_ms=took_ms,
-        )
-    fields = {"duration_ms": str(took_ms), "tool": attempt.entry.named}
+    entry = attempt.entry
+    fields = {"duration_ms": str(took_ms), "tool": entry.named}
+    if payload is not None and ending.problem is None and not (drafts or ending.returned):
+        # But for time, call, duration and payload the record is the same each time.
+        known = recorder.again(attempt, (kind, id(entry)), payload, duration_ms=took_ms)
+        if known is not None:
+            return known
+        recorder.learn((kind, id(entry)), fields, (entry,))
     if ending.problem is not None:
         fields["failure"] = failure_fragment(guard, ending.problem)
     if drafts:
@@ -184,11 +184,11 @@ def _from_tool(guard: Guard, drafts: list[Any]) -> str:
 def result(attempt: Attempt, ending: Ending) -> ToolResult:
     """Make the result of a call that ended."""
     problem, status = ending.problem, ending.status
-    return ToolResult(
+    return ended(
         status=status,
-        output=ending.output if status is Status.COMPLETED else None,
+        output=ending.output if status is COMPLETED else None,
         failure=problem,
-        blocking_reasons=(blocking_of(problem),) if problem and status is Status.BLOCKED else (),
+        blocking_reasons=(blocking_of(problem),) if problem and status is BLOCKED else (),
         evidence_refs=refs(attempt),
         call_id=attempt.call_id,
         self_approved=attempt.self_approved,

@@ -7,12 +7,10 @@ from hashlib import sha256
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
-from holon_core.store.evidence_tables import Draft
+from holon_core.store.chains import Draft
 from holon_core.visible import escape_controls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holon_core.clock import Clock
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
@@ -23,6 +21,10 @@ RUNTIME_CHAIN = "_runtime"
 MAX_PAYLOAD_BYTES = 64 * 1024
 MAX_TEMPLATES = 4096
 _OWN = "\0"
+# Copied for each hash: making one anew asks OpenSSL for the algorithm by its name.
+_SHA256 = sha256()
+# A kind of record, and the ids of what its fields depend on.
+_Key = tuple[Any, ...]
 
 
 def compose(fields: dict[str, str]) -> str:
@@ -52,7 +54,7 @@ class Recorder:
         self._host = compose({name: quote(value) for name, value in host.items()})
         self._latest = 0
         self._callers: dict[CallerContext, str] = {}
-        self._templates: dict[tuple[object, ...], tuple[tuple[object, ...], tuple[str, ...]]] = {}
+        self._templates: dict[_Key, tuple[tuple[object, ...], tuple[str, ...]]] = {}
 
     def caller(self, caller: CallerContext) -> str:
         """Return a caller's fragment, encoded once."""
@@ -88,61 +90,61 @@ class Recorder:
         body = compose(fields).encode()
         return Draft(chain, call, kind, at=at, body=body, payload=payload)
 
-    def quick(
+    def again(
         self,
         attempt: Attempt,
-        kind: str,
-        fields: Callable[[], dict[str, str]],
-        *,
+        key: _Key,
         payload: bytes,
-        depends_on: tuple[object, ...],
+        *,
         duration_ms: int | None = None,
-    ) -> Draft:
+    ) -> Draft | None:
         """Make a record that but for time, call, duration and payload was made before.
 
         Args:
             attempt: Whose record.
-            kind: What happened.
-            fields: Makes the encoded fields that stay the same, called when not known yet.
+            key: As it was learned by.
             payload: Already safe to keep.
-            depends_on: What the fields depend on, compared by identity.
             duration_ms: Of the execution, where there was one.
+
+        Returns:
+            The record; ``None`` where none like it was learned, or where the clock went back.
         """
         at = int(self._clock.now())
-        key = (kind, *map(id, depends_on))
         known = self._templates.get(key)
         if known is None or at < self._latest:
-            made = fields()
-            self._keep(key, depends_on, kind, dict(made), timed=duration_ms is not None)
-            if duration_ms is not None:
-                made["duration_ms"] = str(duration_ms)
-            return self.draft(attempt.chain, attempt.call_id, kind, made, payload=payload)
+            return None
         self._latest = at
-        call, about = attempt.call_id, _payload_fragment(payload)
-        start, after_at, after_call, *timed, end = known[1]
+        call = attempt.call_id
+        about = _payload_fragment(payload)
         if duration_ms is None:
+            start, after_at, after_call, end = known[1]
             text = f"{start}{at}{after_at}{call}{after_call}{about}{end}"
         else:
-            text = f"{start}{at}{after_at}{call}{after_call}{duration_ms}{timed[0]}{about}{end}"
-        return Draft(attempt.chain, call, kind, at=at, body=text.encode(), payload=payload)
+            start, after_at, after_call, timed, end = known[1]
+            text = f"{start}{at}{after_at}{call}{after_call}{duration_ms}{timed}{about}{end}"
+        return Draft(attempt.chain, call, key[0], at=at, body=text.encode(), payload=payload)
 
-    def _keep(
+    def learn(
         self,
-        key: tuple[object, ...],
-        depends_on: tuple[object, ...],
-        kind: str,
+        key: _Key,
         fields: dict[str, str],
-        *,
-        timed: bool,
+        about: tuple[object, ...],
     ) -> None:
+        """Remember the fields of a record, so that ``again`` makes others like it.
+
+        Args:
+            key: The record's kind, and the ids of what its fields depend on.
+            fields: Encoded; those that differ from record to record may be missing.
+            about: What the ids are of. Kept, so that no id is used again while it is known.
+        """
         if len(self._templates) >= MAX_TEMPLATES:
             self._templates.clear()
         # Cut where a record has its own: no encoded text holds this character.
-        fields.update(at=_OWN, call=f'"{_OWN}"', kind=f'"{kind}"', payload=_OWN, v="1")
-        if timed:
-            fields["duration_ms"] = _OWN
-        # What it depends on is kept beside it, so that no id is used again while it is known.
-        self._templates[key] = (depends_on, tuple(compose(fields).split(_OWN)))
+        own = {"at": _OWN, "call": f'"{_OWN}"', "payload": _OWN}
+        if "duration_ms" in fields:
+            own["duration_ms"] = _OWN
+        text = compose({**fields, **own, "kind": f'"{key[0]}"', "v": "1"})
+        self._templates[key] = (about, tuple(text.split(_OWN)))
 
     def host_fragment(self) -> str:
         """Return what records say of their writer."""
@@ -193,7 +195,9 @@ class Recorder:
 
 
 def _payload_fragment(payload: bytes) -> str:
-    return f'{{"bytes":{len(payload)},"sha256":"{sha256(payload).hexdigest()}"}}'
+    digest = _SHA256.copy()
+    digest.update(payload)
+    return f'{{"bytes":{len(payload)},"sha256":"{digest.hexdigest()}"}}'
 
 
 def encode(value: Any) -> bytes:

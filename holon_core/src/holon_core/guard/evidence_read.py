@@ -24,7 +24,7 @@ from holon_core.names import (
 from holon_core.records.evidence import EvidenceHead, EvidenceRecord, Verification
 from holon_core.records.failure import failure
 from holon_core.records.listing import Listing
-from holon_core.store.evidence_tables import genesis
+from holon_core.store.chains import genesis
 from holon_core.visible import escape_controls
 from holon_core.wire.strict_json import parse
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from holon_core.guard.evidence import Recorder
     from holon_core.guard.services import Progress
     from holon_core.records.sink import SinkState
-    from holon_core.store.evidence_tables import Row
+    from holon_core.store.chains import Row
     from holon_core.store.protocol import Store, Tables
     from holon_core.wire.json_types import JsonValue
 

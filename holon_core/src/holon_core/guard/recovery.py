@@ -6,12 +6,12 @@ from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holon_core.store.evidence_tables import NotOpen
+from holon_core.store.chains import NotOpen
 from holon_core.store.oslock import is_held
 
 if TYPE_CHECKING:
     from holon_core.guard.evidence import Recorder
-    from holon_core.store.evidence_tables import OpenCall
+    from holon_core.store.chains import OpenCall
     from holon_core.store.protocol import Store, Tables
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
     from holon_core.records.outcome import ExecutorFailure
-    from holon_core.store.evidence_tables import Draft
+    from holon_core.store.chains import Draft
     from holon_core.store.protocol import Tables
 
 MAX_CODE = 100

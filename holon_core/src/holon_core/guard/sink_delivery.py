@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.records.evidence import EvidenceRecord
     from holon_core.records.sink import EvidenceSink
-    from holon_core.store.evidence_tables import Row
+    from holon_core.store.chains import Row
     from holon_core.store.protocol import Store, Tables
 
 BATCH = 256

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holon_core.records.evidence import EvidenceRecord
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.sink import EvidenceSink, SinkState
-    from holon_core.store.evidence_tables import Row
+    from holon_core.store.chains import Row
     from holon_core.store.protocol import Store, Tables
 
 MAX_BEHIND_RECORDS = 1000

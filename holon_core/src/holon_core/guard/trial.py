@@ -16,7 +16,7 @@ from holon_core.guard import call as guarded
 from holon_core.guard import drive, execute
 from holon_core.guard.attempt import Attempt, Refusal
 from holon_core.guard.results import record_refusal, unrecorded
-from holon_core.store.evidence_tables import CatalogueMoved
+from holon_core.store.chains import CatalogueMoved
 
 if TYPE_CHECKING:
     from holon_core.catalogue.catalogue import Entry

@@ -32,7 +32,7 @@ from holon_core.records.words import (
     Origin,
     Posture,
 )
-from holon_core.store.evidence_tables import CatalogueMoved
+from holon_core.store.chains import CatalogueMoved
 from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from holon_core.ids import new_id
 from holon_core.operations.faults import ProblemStatus, problem_of
 from holon_core.records.failure import failure
 from holon_core.records.words import READ_ONLY
-from holon_core.store.evidence_tables import NotOpen, OpenCall
+from holon_core.store.chains import NotOpen, OpenCall
 
 if TYPE_CHECKING:
     from holon_core.guard.guard import Guard
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holon_core.records.approval import ApprovalRecord
     from holon_core.records.caller import CallerContext
     from holon_core.records.operation import Operation
-    from holon_core.store.evidence_tables import Draft
+    from holon_core.store.chains import Draft
 
 KIND = "operation"
 PARAMS_DOMAIN = "holon-operation-parameters/1"

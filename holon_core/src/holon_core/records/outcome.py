@@ -8,7 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from holon_core.errors import StructuredFailureKind
-from holon_core.records.base import Record
+from holon_core.records.base import Record, blank
 from holon_core.records.words import Word
 
 
@@ -18,6 +18,9 @@ class ExecutorStatus(Word):
     COMPLETED = "completed"
     FAILED = "failed"
     BLOCKED = "blocked"
+
+
+COMPLETED = ExecutorStatus.COMPLETED
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -56,6 +59,13 @@ class ExecutorOutcome(Record):
     started: bool = True
 
 
+_Blank = blank(ExecutorOutcome)
+
+
 def completed(output: Any, evidence: tuple[ExecutorEvidenceDraft, ...] = ()) -> ExecutorOutcome:
     """Answer with an output that fits the tool's output schema."""
-    return ExecutorOutcome(status=ExecutorStatus.COMPLETED, output_json=output, evidence=evidence)
+    made = _Blank()
+    made.status, made.output_json, made.evidence = COMPLETED, output, evidence
+    made.failure, made.started = None, True
+    made.__class__ = ExecutorOutcome
+    return made  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from attrs import field, frozen
 
 from holon_core.errors import CallFailed
-from holon_core.records.base import Record
+from holon_core.records.base import Record, blank
 from holon_core.records.failure import BlockingReason, StructuredFailure
 from holon_core.records.fallback import FallbackOffer
 from holon_core.records.words import Status
@@ -60,3 +60,27 @@ class ToolResult(Record):
         from holon_core.render import result_html
 
         return result_html(self)
+
+
+_Blank = blank(ToolResult)
+
+
+def ended(
+    *,
+    status: Status,
+    output: Any,
+    failure: StructuredFailure | None,
+    blocking_reasons: tuple[BlockingReason, ...],
+    evidence_refs: tuple[EvidenceRef, ...],
+    call_id: str,
+    self_approved: bool,
+    notices: tuple[str, ...],
+) -> ToolResult:
+    """Make the result of a call that ran, as the class itself would; each call makes one."""
+    made = _Blank()
+    made.status, made.output, made.failure = status, output, failure
+    made.blocking_reasons, made.evidence_refs = blocking_reasons, evidence_refs
+    made.call_id, made.self_approved, made.notices = call_id, self_approved, notices
+    made.held = made.replayed_from = made.fallback = None
+    made.__class__ = ToolResult
+    return made  # type: ignore[no-any-return]

@@ -1,147 +1,45 @@
-"""Tables of the evidence log: chains, heads, open calls, cursors of sinks."""
+"""Tables of the evidence log: records appended and read, cursors of sinks, effects of runs."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import sqlite3
-from typing import Any, NamedTuple
+from typing import Any
 
 from holon_core.records.words import Effect
-from holon_core.store.rows import damaged, decodes, link_hash, number, text
+from holon_core.store.anchors import ANCHOR_EVERY, AnchorTables
+from holon_core.store.chains import (
+    CHAIN_SHIFT,
+    COLUMNS,
+    MAX_SEQ,
+    CatalogueMoved,
+    Draft,
+    NotOpen,
+    OpenCall,
+    Row,
+    link,
+    place,
+    row_of,
+)
+from holon_core.store.rows import damaged, decodes, number
 
-GENESIS_DOMAIN = b"holon-evidence-chain/1\0"
-RECORD_DOMAIN = "holon-evidence-record/1\0"
-
-
-# A chain's number is above these bits of a stored position: a million chains of a trillion each.
-CHAIN_SHIFT = 40
-MAX_SEQ = (1 << CHAIN_SHIFT) - 1
-_NO_CHAIN = 1 << 22
-# An anchor is moved with every so many records, which is also what a recovery reads at most of
-# a chain (of one process; more where a process died just then).
-ANCHOR_EVERY = 128
 # The primary key is what keeps two records from one place: the append of a writer that does not
-# know the chain's end fails. So one statement on one page is all that an append is.
-APPEND = "insert into evidence values(?,?,?,?,?,?,?,?,?)"
-APPEND_AT = "insert into evidence select ?,?,?,?,?,?,?,?,? from live where number=-1 and rev=?"
-_ANCHORS = "select chain, number, seq, hash, open from live"
-COLUMNS = "seq, call, kind, at, body, hash, payload"
-
-# Number of a chain, position and hash of its last record.
-_Head = tuple[int, int, str]
+# know the chain's end fails. So one statement on one page is all that an append is. What is null
+# is not named: binding a null costs the driver as much as a text.
+_PLAIN = "seq, call, kind, at, body, hash, payload"
+_MARKS = "?,?,?,?,?,?,?"
 
 
-class _Anchor(NamedTuple):
-    """What is known of a chain beside its records: where it was, and which calls were open."""
-
-    chain: str
-    number: int
-    seq: int
-    hash: str
-    open: str
-
-
-class CatalogueMoved(Exception):
-    """The catalogue's revision is not the one that the call was prepared with."""
-
-
-class NotOpen(Exception):
-    """The call that a record would close is not open any more."""
-
-
-class Row(NamedTuple):
-    """One stored record."""
-
-    chain: str
-    seq: int
-    call: str
-    kind: str
-    at: int
-    body: bytes
-    hash: str
-    payload: bytes | None
-
-
-class Draft:
-    """One record, ready to be appended: everything but its place in the chain.
-
-    Args:
-        chain: The workspace id, or ``_runtime``.
-        call: The call id the record belongs to.
-        kind: What the record says happened.
-        at: Wall-clock time in Unix seconds.
-        body: Canonical JSON of the record.
-        payload: What the body's payload digest covers; ``None`` where there is none.
-    """
-
-    __slots__ = ("at", "body", "call", "chain", "kind", "payload")
-
-    def __init__(
-        self, chain: str, call: str, kind: str, *, at: int, body: bytes, payload: bytes | None
-    ) -> None:
-        self.chain, self.call, self.kind, self.at = chain, call, kind, at
-        self.body, self.payload = body, payload
-
-
-class OpenCall(NamedTuple):
-    """A call that was accepted and has no closing record yet."""
-
-    call: str
-    chain: str
-    seq: int
-    runtime: str
-
-
-def genesis(chain: str) -> str:
-    """Return what the first record of a chain links to; it binds the chain's name."""
-    return hashlib.sha256(GENESIS_DOMAIN + chain.encode()).hexdigest()
-
-
-def link(previous: str, seq: int, body: bytes) -> str:
-    """Return the hash of a record from its predecessor's, its position and its body."""
-    place = f"{RECORD_DOMAIN}{previous}:{seq}:"
-    return hashlib.sha256(place.encode() + body).hexdigest()
-
-
-def _row(chain: str, base: int, row: tuple[Any, ...]) -> Row:
-    return Row(chain, row[0] - base, *row[1:])
-
-
-# An open call as an anchor lists it.
-_line = "{} {} {}\n".format
-
-
-@decodes("a chain's anchor")
-def _anchor(row: tuple[Any, ...]) -> _Anchor:
-    return _Anchor(
-        chain=text(row[0]),
-        number=number(row[1], most=_NO_CHAIN - 1),
-        seq=number(row[2], most=MAX_SEQ - 1),
-        hash=link_hash(row[3]),
-        open=text(row[4]),
+def _statements(more: str = "") -> tuple[str, str]:
+    """Return how a record is appended, at any revision of the catalogue and at a certain one."""
+    columns, marks = (f"{_PLAIN}, {more}", f"{_MARKS},?") if more else (_PLAIN, _MARKS)
+    into = f"insert into evidence({columns})"
+    return (
+        f"{into} values({marks})",
+        f"{into} select {marks} from live where number=-1 and rev=?",
     )
 
 
-@decodes("a chain's last record")
-def _last_row(row: tuple[Any, ...]) -> tuple[int, str]:
-    return number(row[0]) & MAX_SEQ, link_hash(row[1])
-
-
-@decodes("an open call")
-def _opened(chain: str, row: tuple[Any, ...]) -> OpenCall:
-    return OpenCall(text(row[1]), chain, number(row[0]) & MAX_SEQ, text(row[2]))
-
-
-@decodes("a list of open calls")
-def _open_calls(chain: Any, lines: Any) -> list[OpenCall]:
-    parts = [line.split(" ") for line in text(lines).splitlines()]
-    return [OpenCall(call, text(chain), int(seq), runtime) for call, seq, runtime in parts]
-
-
-@decodes("a chain's head")
-def _chain_number(row: tuple[Any, ...]) -> int:
-    return number(row[0], most=_NO_CHAIN - 1)
+_APPEND, _OPENING, _CLOSING = _statements(), _statements("opens"), _statements("closes")
 
 
 @decodes("a catalogue revision")
@@ -154,33 +52,13 @@ def _effect(row: tuple[Any, ...]) -> str:
     return Effect(row[0]).value
 
 
-@decodes("a place in a chain")
-def _place(row: tuple[Any, ...]) -> int:
-    return number(row[0], most=MAX_SEQ)
-
-
-class EvidenceTables:
-    """Statements of the evidence log, inside a transaction or a read.
-
-    The last record of a chain is its head. Beside the records an *anchor* stands for each chain:
-    the position and hash of an earlier head, and the calls that were open there. It is moved
-    with every 128th record, with each that is flushed to the disk, and at close. A chain that
-    ends before its anchor was cut.
-    """
+class EvidenceTables(AnchorTables):
+    """Statements of the evidence log, inside a transaction or a read."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._sql = connection.execute
-        self._many = connection.executemany
-        # Where this connection saw each chain end; an append tells when that is stale.
-        self._heads: dict[str, _Head] = {}
-        # Calls that are known to be open; of others it is read.
-        self._opened: set[str] = set()
-
-    def forget(self) -> None:
-        """Drop what is remembered, after a rollback."""
-        self._heads.clear()
-        self._opened.clear()
+        super().__init__(connection)
+        # One cursor for all appends, which are never under way at the same time.
+        self._append = connection.cursor().execute
 
     def append(
         self,
@@ -197,7 +75,7 @@ class EvidenceTables:
             draft: The record.
             revision: Catalogue revision that the call was prepared with, where it matters.
             opens: The runtime that is about to run the call; empty where none is.
-            closes: The open call that ends with this record.
+            closes: The open call that ends with this record, which then opens none.
             anchor: Move the chain's anchor here, so that a cut before this record shows.
 
         Returns:
@@ -207,30 +85,27 @@ class EvidenceTables:
             CatalogueMoved: The catalogue changed since ``revision``.
             NotOpen: The call to be closed is not open any more; nothing is appended.
         """
-        chain, call, body = draft.chain, draft.call, draft.body
+        chain, call, body, payload = draft.chain, draft.call, draft.body, draft.payload
+        # Bytes go through the driver's adapters, which is dearer than a copy.
+        kept, beside = bytearray(body), None if payload is None else bytearray(payload)
         head = self._heads.get(chain) or self._load_head(chain)
         while True:
-            if closes is not None and call not in self._opened:
+            if closes is not None and call not in self._open:
                 self._check_open(closes)
             number, seq, previous = head
             seq += 1
             new = link(previous, seq, body)
-            closed = None if closes is None else closes.seq
-            row = (
-                number << CHAIN_SHIFT | seq,
-                call,
-                draft.kind,
-                draft.at,
-                opens or None,
-                closed,
-                body,
-                new,
-                draft.payload,
-            )
+            row: tuple[Any, ...]
+            row = (number << CHAIN_SHIFT | seq, call, draft.kind, draft.at, kept, new, beside)
+            statements = _APPEND
+            if opens:
+                statements, row = _OPENING, (*row, opens)
+            elif closes is not None:
+                statements, row = _CLOSING, (*row, closes.seq)
             try:
                 if revision is None:
-                    self._sql(APPEND, row)
-                elif self._sql(APPEND_AT, (*row, revision)).rowcount != 1:
+                    self._append(statements[0], row)
+                elif self._append(statements[1], (*row, revision)).rowcount != 1:
                     raise self._moved(revision)
             except sqlite3.IntegrityError:
                 before, head = head, self._follow(chain, head)
@@ -240,9 +115,10 @@ class EvidenceTables:
                 continue
             self._heads[chain] = (number, seq, new)
             if opens:
-                self._opened.add(call)
-            elif closed:
-                self._opened.discard(call)
+                # As ``OpenCall(…)``, without the function that the class would be made in.
+                self._open[call] = tuple.__new__(OpenCall, (call, chain, seq, opens))
+            elif closes is not None:
+                self._open.pop(call, None)
             if anchor or not seq % ANCHOR_EVERY:
                 self._drop_anchor(chain)
             return seq
@@ -252,16 +128,6 @@ class EvidenceTables:
         if self.revision() != revision:
             return CatalogueMoved()
         return damaged("the catalogue's revision", ": it is not in its place")
-
-    def _follow(self, chain: str, head: _Head) -> _Head:
-        """Learn what others appended since: where the chain ends, and which calls they ended."""
-        place = head[0] << CHAIN_SHIFT
-        ended = self._sql(
-            "select call from evidence where seq>? and seq<=? and closes is not null",
-            (place | head[1], place | MAX_SEQ),
-        )
-        self._opened.difference_update([call for (call,) in ended])
-        return self._load_head(chain)
 
     def _check_open(self, call: OpenCall) -> None:
         """Raise ``NotOpen`` unless a call was opened where it says, and not closed since."""
@@ -275,93 +141,7 @@ class EvidenceTables:
         ).fetchone()
         if opened != (call.call, call.runtime) or closed is not None:
             raise NotOpen
-        self._opened.add(call.call)
-
-    def _load_head(self, chain: str) -> _Head:
-        anchor = self._anchor(chain) or self._first_anchor(chain)
-        base = anchor.number << CHAIN_SHIFT
-        seq, link_here = self._last(anchor)
-        if seq < anchor.seq:
-            raise damaged(f"the chain {chain}", ": it ends before its anchor")
-        kept = self._sql("select hash from evidence where seq=?", (base + anchor.seq,)).fetchone()
-        if (genesis(chain) if kept is None else kept[0]) != anchor.hash:
-            raise damaged(f"the chain {chain}", ": its anchor is of another record")
-        head = self._heads[chain] = (anchor.number, seq, link_here)
-        return head
-
-    def _anchor(self, chain: str) -> _Anchor | None:
-        row = self._sql(f"{_ANCHORS} where key=?", ("h:" + chain,)).fetchone()
-        return None if row is None else _anchor(row)
-
-    def _anchors(self) -> list[_Anchor]:
-        return list(map(_anchor, self._sql(f"{_ANCHORS} where key glob 'h:*' order by key")))
-
-    def _first_anchor(self, chain: str) -> _Anchor:
-        # Not the number of a chain whose anchor was removed and whose records are still here.
-        named, used = self._sql(
-            "select (select max(number) from live), (select max(seq) from evidence)"
-        ).fetchone()
-        last = max(named, -1 if used is None else used >> CHAIN_SHIFT)
-        anchor = _Anchor(chain, last + 1, 0, genesis(chain), "")
-        self._sql(
-            "insert into live(key, chain, number, seq, hash) values(?,?,?,?,?)",
-            ("h:" + chain, chain, *anchor[1:4]),
-        )
-        return anchor
-
-    def _last(self, anchor: _Anchor) -> tuple[int, str]:
-        """Return position and hash of a chain's last record."""
-        base = anchor.number << CHAIN_SHIFT
-        row = self._sql(
-            "select seq, hash from evidence where seq>? and seq<=? order by seq desc limit 1",
-            (base, base + MAX_SEQ),
-        ).fetchone()
-        return (0, genesis(anchor.chain)) if row is None else _last_row(row)
-
-    def _open_after(self, anchor: _Anchor, to: int = MAX_SEQ) -> list[OpenCall]:
-        """Return the calls that are open at a position, by those at the anchor before it."""
-        base = anchor.number << CHAIN_SHIFT
-        found = {call.seq: call for call in _open_calls(anchor.chain, anchor.open)}
-        rows = self._sql(
-            "select seq, call, opens, closes from evidence where seq>? and seq<=?"
-            " and (opens is not null or closes is not null) order by seq",
-            (base + anchor.seq, base + to),
-        )
-        for row in rows:
-            if row[3] is None:
-                opened = _opened(anchor.chain, row)
-                found[opened.seq] = opened
-            else:
-                found.pop(row[3], None)
-        return list(found.values())
-
-    def _drop_anchor(self, chain: str) -> None:
-        """Move a chain's anchor to its end, as this connection knows it."""
-        number, seq, link_here = self._heads[chain]
-        # The record is there already: an anchor that cannot be moved now is moved later.
-        with contextlib.suppress(sqlite3.Error):
-            anchor = self._anchor(chain)
-            if anchor is None or anchor.seq >= seq:
-                return
-            still = "".join(
-                _line(call.call, call.seq, call.runtime) for call in self._open_after(anchor, seq)
-            )
-            # One that is not of its record was tampered with, and is left for who verifies it.
-            self._sql(
-                "update live set seq=?, hash=?, open=? where number=? and seq=? and (seq=0 or"
-                " hash=(select hash from evidence where seq=?))",
-                (seq, link_here, still, number, anchor.seq, number << CHAIN_SHIFT | anchor.seq),
-            )
-
-    def drop_anchors(self) -> None:
-        """Move the anchors of all chains that this connection wrote to."""
-        for chain in self._heads:
-            self._drop_anchor(chain)
-
-    def _base(self, chain: str) -> int:
-        """Return what a position of a chain is added to; a chain without records has no rows."""
-        row = self._sql("select number from live where key=?", ("h:" + chain,)).fetchone()
-        return (_NO_CHAIN if row is None else _chain_number(row)) << CHAIN_SHIFT
+        self._open[call.call] = call
 
     def revision(self) -> int:
         """Return the catalogue's revision."""
@@ -372,32 +152,6 @@ class EvidenceTables:
         self._sql("update live set rev=rev+1 where key='revision'")
         return self.revision()
 
-    def open_calls(self) -> list[OpenCall]:
-        """Return all calls that are open, of every runtime on this store."""
-        return [call for anchor in self._anchors() for call in self._open_after(anchor)]
-
-    def heads(self) -> list[tuple[str, int, str]]:
-        """Return chain, position and hash of every head, by chain."""
-        return [(anchor.chain, *self._last(anchor)) for anchor in self._anchors()]
-
-    def check_heads(self) -> None:
-        """Refuse anchors and heads that no record can follow, before anything relies on them."""
-        self.heads()
-
-    def head(self, chain: str) -> tuple[int, str] | None:
-        """Return position and hash of one head."""
-        anchor = self._anchor(chain)
-        return None if anchor is None else self._last(anchor)
-
-    def stored_anchor(self, chain: str) -> tuple[Any, Any, Any] | None:
-        """Return an anchor for who verifies it: position, hash, and the hash of that record."""
-        row = self._sql(
-            "select l.seq, l.hash, e.hash from live l"
-            f" left join evidence e on e.seq=(l.number<<{CHAIN_SHIFT})+l.seq where l.key=?",
-            ("h:" + chain,),
-        )
-        return row.fetchone()  # type: ignore[no-any-return]
-
     def records(self, chain: str, *, after: int, limit: int, to: int | None = None) -> list[Row]:
         """Return up to ``limit`` records of a chain after a position, in order."""
         base = self._base(chain)
@@ -406,7 +160,7 @@ class EvidenceTables:
             f"select {COLUMNS} from evidence where seq>? and seq<=? order by seq limit ?",
             (base + max(0, min(after, MAX_SEQ)), base + last, limit),
         )
-        return [_row(chain, base, row) for row in rows]
+        return [row_of(chain, base, row) for row in rows]
 
     def records_before(self, chain: str, *, before: int, limit: int) -> list[Row]:
         """Return up to ``limit`` records of a chain before a position, newest first."""
@@ -415,7 +169,7 @@ class EvidenceTables:
             f"select {COLUMNS} from evidence where seq<? and seq>? order by seq desc limit ?",
             (base + min(before, MAX_SEQ), base, limit),
         )
-        return [_row(chain, base, row) for row in rows]
+        return [row_of(chain, base, row) for row in rows]
 
     def index_calls(self, chain: str, *, limit: int) -> bool:
         """Extend the index from call id to records; false when nothing was left to index.
@@ -446,7 +200,7 @@ class EvidenceTables:
         found = []
         for row in rows:
             number = row[0] >> CHAIN_SHIFT
-            found.append(_row(names.get(number, ""), number << CHAIN_SHIFT, row))
+            found.append(row_of(names.get(number, ""), number << CHAIN_SHIFT, row))
         return found
 
     def _names(self) -> dict[int, str]:
@@ -504,7 +258,7 @@ class EvidenceTables:
         row = self._sql(
             "select seq from cursors where name=? and chain=?", (name, chain)
         ).fetchone()
-        return 0 if row is None else _place(row)
+        return 0 if row is None else place(row)
 
     def move_cursor(self, name: str, chain: str, seq: int) -> None:
         """Note how far a reader of a chain came."""

@@ -8,8 +8,9 @@ from typing import Protocol, TypeVar
 
 from holon_core.errors import HolonError, RuntimeNotOpen, StoreError
 from holon_core.store.approval_tables import ApprovalTables
+from holon_core.store.chains import Draft, OpenCall
 from holon_core.store.document_tables import DocumentTables
-from holon_core.store.evidence_tables import Draft, EvidenceTables, OpenCall
+from holon_core.store.evidence_tables import EvidenceTables
 from holon_core.store.frozen_tables import FrozenTables
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from holon_core.errors import Misuse, StoreError, UsedAfterFork
 from holon_core.store import filesystem, opening
-from holon_core.store.evidence_tables import Draft, OpenCall
+from holon_core.store.chains import Draft, OpenCall
 from holon_core.store.migrations import migrate
 from holon_core.store.protocol import StoreBusy, StoreClosed, Tables
 
