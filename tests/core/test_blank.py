@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import weakref
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -23,7 +24,7 @@ RESULT = {
     "self_approved": True,
     "notices": ("old",),
 }
-PAIRS = {
+PAIRS: dict[str, tuple[Any, Any]] = {
     "result": (ended(**RESULT), holon.ToolResult(**RESULT)),
     "outcome": (
         completed([1]),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from holon_adapters.compiled import Operation, Operations
     from holon_core.records.failure import StructuredFailure
-    from holon_core.records.lane import GateCall
+    from holon_core.records.gate import GateCall
 
 UNBOUND = "no operator has bound this adapter; adapter/bind names its origin and secrets"
 

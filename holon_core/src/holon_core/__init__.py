@@ -38,7 +38,8 @@ if TYPE_CHECKING:
         FrozenToolRecord,
     )
     from holon_core.records.frozen_kind import FrozenTool, FrozenToolKind
-    from holon_core.records.lane import CapabilityLane, GateCall, LaneExecutor, SkillSource
+    from holon_core.records.gate import GateCall
+    from holon_core.records.lane import CapabilityLane, LaneExecutor, SkillSource
     from holon_core.records.operation import Operation
     from holon_core.records.outcome import (
         ExecutorEvidenceDraft,
@@ -116,7 +117,7 @@ _HOMES = {
     "FrozenToolKind": "records.frozen_kind",
     "FrozenToolRecord": "records.frozen",
     "FunctionDialect": "records.dialect",
-    "GateCall": "records.lane",
+    "GateCall": "records.gate",
     "Guardrails": "records.agent",
     "HolonError": "errors",
     "ImportedCapability": "records.skill",

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.guard.approvals import Approvals
     from holon_core.guard.evidence_read import Evidence
-    from holon_core.guard.services import Progress
     from holon_core.guard.workspaces import Workspaces
     from holon_core.plugins.facet import Plugins
+    from holon_core.records.progress import Progress
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.skills.registry import Skills
     from holon_core.tools import Tools

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holon_core.frozen.facet import FrozenTools
     from holon_core.records.approval_view import ViewChange
     from holon_core.records.finding import Finding
+    from holon_core.records.pin import Pin
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.protocol import Store
 
@@ -89,7 +90,7 @@ class Tools:
             raise Refused(unknown_tool(self._catalogue, tool_id))
         return entry.tool
 
-    def pin(self, tool_id: str, *, by: str, reason: str) -> pins.Pin:
+    def pin(self, tool_id: str, *, by: str, reason: str) -> Pin:
         """Let a tool run by its present definition alone, for every process on this root.
 
         Once its definition changes, calls are ``definition_changed`` until somebody reads the
@@ -117,7 +118,7 @@ class Tools:
         self._pins.remove(tool_id, by=by, reason=reason)
         self._catalogue.forget()
 
-    def pins(self) -> tuple[pins.Pin, ...]:
+    def pins(self) -> tuple[Pin, ...]:
         """Return the pins of this root, by tool."""
         return Listing(self._pins.list())
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holon_core.records.failure import StructuredFailure
-    from holon_core.records.lane import CapabilityLane, GateCall
+    from holon_core.records.gate import GateCall
+from holon_core.records.lane import CapabilityLane
 
 KIND = LaneKind.MCP.value
 SOURCE = "holon-mcp"

@@ -11,7 +11,7 @@ from holon_plugin_packages.checking import LIVE_LANES
 from holon_plugin_packages.importing import package_of
 
 if TYPE_CHECKING:
-    from holon_core.records.lane import GateCall
+    from holon_core.records.gate import GateCall
     from holon_plugin_packages.packages import Packages
 
 SHOWN = 5

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chains import append, evidence_of, opened, write
-from holon_core.guard.services import Progress
 from holon_core.guard.verify import PAGE, verify_chain
 from holon_core.records.evidence import EvidenceHead
+from holon_core.records.progress import Progress
 from holon_core.store.anchors import ANCHOR_EVERY
 from holon_core.store.chains import Draft, OpenCall, genesis, link
 from holon_core.store.sqlite import SqliteStore

@@ -187,9 +187,10 @@ def test_what_cannot_carry_options_is_misuse(fn):
 def test_importing_the_decorator_loads_nothing_heavy():
     """The import leaves schema engines, event loop and the readers of signatures unloaded."""
     code = (
-        "import sys, holon_core.functions.decorator\n"
+        "import sys; before = set(sys.modules)\n"
+        "import holon_core.functions.decorator\n"
         "print([name for name in ('asyncio', 'cattrs', 'jsonschema', 'jsonschema_rs', 'sqlite3',"
-        " 'holon_core.functions.signature') if name in sys.modules])"
+        " 'holon_core.functions.signature') if name in set(sys.modules) - before])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -46,7 +46,7 @@ class Failing(sqlite3.Connection):
 class FailingCursor(sqlite3.Cursor):
     """A cursor of such a connection."""
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Any = (), /) -> Any:
         if Failing.fail_in is not None and not sql.startswith(("begin", "rollback", "pragma")):
             Failing.fail_in -= 1
             if Failing.fail_in == 0:

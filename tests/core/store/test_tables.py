@@ -70,7 +70,7 @@ class Recording(sqlite3.Connection):
 class RecordingCursor(sqlite3.Cursor):
     """A cursor of such a connection."""
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Any = (), /) -> Any:
         self.connection.seen.append((sql, parameters))  # type: ignore[attr-defined]
         return super().execute(sql, parameters)
 

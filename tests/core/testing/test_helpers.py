@@ -200,8 +200,10 @@ def test_deeds_of_the_watched_code_are_seen_and_no_others(tmp_path: Path) -> Non
 def test_importing_the_kit_loads_neither_pytest_nor_a_runtime() -> None:
     """A program that only takes the clock pays for nothing else."""
     code = (
-        "import sys, holon_core.testing as t; t.ManualClock\n"
-        "print(sorted({'pytest', 'holon_core.runtime', 'sqlite3'} & set(sys.modules)))"
+        "import sys; before = set(sys.modules)\n"
+        "import holon_core.testing as t; t.ManualClock\n"
+        "heavy = {'pytest', 'holon_core.runtime', 'sqlite3'}\n"
+        "print(sorted(heavy & (set(sys.modules) - before)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True

@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from holon_core.catalogue.catalogue import MAX_PINS, PINS, TOOLS
 from holon_core.catalogue.codec import descriptor_from
 from holon_core.errors import Refused
 from holon_core.names import required_name, required_text
-from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.store.rows import decodes
 
@@ -22,6 +19,7 @@ if TYPE_CHECKING:
 
     from holon_core.clock import Clock
     from holon_core.records.approval_view import ViewChange
+    from holon_core.records.pin import Pin
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.store.document_tables import Document
     from holon_core.store.protocol import Store, Tables
@@ -29,17 +27,6 @@ if TYPE_CHECKING:
 # Earlier revisions that are looked through for the one that a difference is to.
 MAX_REVISIONS = 100
 MAX_CHANGES = 1000
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Pin(Record):
-    """A tool that runs only by the definition of this digest."""
-
-    tool: str
-    digest: str
-    by: str
-    reason: str
-    at_unix_seconds: int
 
 
 class Pins:
@@ -64,6 +51,8 @@ class Pins:
     def set(self, tool: RuntimeToolDescriptor, *, by: str, reason: str) -> Pin:
         """Pin a tool to the definition that is given, instead of any earlier one."""
         _check_said(by, reason)
+        from holon_core.records.pin import Pin
+
         pin = Pin(
             tool=tool.id,
             digest=tool.digest,
@@ -103,6 +92,8 @@ class Pins:
 
 @decodes("a pin")
 def _pin(row: Document) -> Pin:
+    from holon_core.records.pin import Pin
+
     return Pin(tool=row.id, at_unix_seconds=row.at, **json.loads(row.body))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
     from holon_core.guard.sealed import SealedCall
-    from holon_core.records.lane import GateCall
+    from holon_core.records.gate import GateCall
     from holon_core.records.outcome import ExecutorOutcome
     from holon_core.records.result import ToolResult
     from holon_core.records.tool import RuntimeToolDescriptor

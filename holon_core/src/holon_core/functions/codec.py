@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from attrs import frozen
-
 from holon_core.errors import HolonError
+from holon_core.records.facts import Facts
 
 Test = Callable[[Any], bool]
 Convert = Callable[[Any], Any]
@@ -41,8 +40,7 @@ class ArgumentRefused(HolonError, ValueError):
         return ArgumentRefused(self.message, f"/{step}{self.path}")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Codec:
+class Codec(Facts):
     """One type's way in and out.
 
     ``schema`` is fresh for each use and may be written to until the shape is finished.

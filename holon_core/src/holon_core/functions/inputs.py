@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, get_args
 
-from attrs import NOTHING, frozen
+from attrs import NOTHING
 
 from holon_core.functions.codec import ArgumentRefused, Codec, Convert, Unsupported
 from holon_core.functions.hints import Compiler
@@ -14,12 +14,12 @@ from holon_core.functions.objects import default_of, object_schema
 from holon_core.functions.parameters import MISSING_HINT, Parameter, Subject
 from holon_core.functions.report import Report
 from holon_core.functions.scalars import any_codec
+from holon_core.records.facts import Facts
 
 Bind = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Inputs:
+class Inputs(Facts):
     """What a function takes: from the caller by schema, from the host by type."""
 
     schema: dict[str, Any]

@@ -6,15 +6,15 @@ import functools
 import inspect
 from typing import Any, get_args, get_type_hints
 
-from attrs import NOTHING, frozen
+from attrs import NOTHING
 
 from holon_core.functions.codec import Unsupported
+from holon_core.records.facts import Facts
 
 MISSING_HINT = object()
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Parameter:
+class Parameter(Facts):
     """One parameter; ``problem`` says why it cannot be described.
 
     ``default`` is what the function sees where nothing is passed, empty for ``*args``;
@@ -28,8 +28,7 @@ class Parameter:
     by_name: bool = True
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Subject:
+class Subject(Facts):
     """A callable taken apart: what the schemas need to know of it."""
 
     function: Any

@@ -20,9 +20,8 @@ from holon_core.functions.moments import date_codec, date_time_codec, time_codec
 
 # No exponent: "1e999999999" is short on the wire and endless in a function's int().
 _PLAIN_DECIMAL = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
-_DECIMAL = re.compile(_PLAIN_DECIMAL)
 _WIDEST_DECIMAL = 1000
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 
 
 def _native(json_type: str, *kinds: type) -> Codec:
@@ -42,7 +41,7 @@ def any_codec() -> Codec:
 
 def _uuid(cls: Any) -> Codec:
     def read(text: str) -> Any:
-        if _UUID.fullmatch(text) is None:
+        if re.fullmatch(_UUID, text) is None:
             raise ArgumentRefused("not a UUID in its usual form")
         return cls(text)
 
@@ -53,7 +52,7 @@ def _uuid(cls: Any) -> Codec:
 
 def _decimal(cls: Any) -> Codec:
     def read(text: str) -> Any:
-        if _DECIMAL.fullmatch(text) is None:
+        if re.fullmatch(_PLAIN_DECIMAL, text) is None:
             raise ArgumentRefused("not a decimal number without exponent")
         return cls(text)
 

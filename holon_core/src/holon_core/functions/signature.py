@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from copy import deepcopy
 from typing import Any, get_args, get_origin
 
-from attrs import frozen
-
 from holon_core.functions.codec import Codec, Convert, Unsupported, plain
 from holon_core.functions.decorator import ToolOptions, options_of
 from holon_core.functions.hints import Compiler
@@ -15,11 +13,11 @@ from holon_core.functions.inputs import Bind, Inputs, explicit_inputs, read_inpu
 from holon_core.functions.objects import object_schema
 from holon_core.functions.parameters import MISSING_HINT, Subject, read_subject
 from holon_core.functions.report import Report
+from holon_core.records.facts import Facts
 from holon_core.records.finding import Finding
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class FunctionShape:
+class FunctionShape(Facts):
     """What a host function takes and gives, and how its values cross over.
 
     ``bind`` makes keyword arguments of arguments that fit ``input_schema``, without those that

@@ -222,7 +222,7 @@ def own_lacks(guard: Guard, attempt: Attempt) -> Iterator[StructuredFailure]:
 
 def _answers(guard: Guard, gate: Gate, attempt: Attempt) -> list[StructuredFailure]:
     """Ask a gate of a lane; one that raises or answers garbage blocks the call."""
-    from holon_core.records.lane import GateCall
+    from holon_core.records.gate import GateCall
 
     tool = attempt.entry.tool
     seen = GateCall(

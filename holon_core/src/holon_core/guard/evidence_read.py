@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from holon_core.guard.evidence import Recorder
-    from holon_core.guard.services import Progress
+    from holon_core.records.progress import Progress
     from holon_core.records.sink import SinkState
     from holon_core.store.chains import Row
     from holon_core.store.protocol import Store, Tables

@@ -36,7 +36,7 @@ NO_ANSWER = (
     " which the tool may need"
 )
 # What asyncio says where a future or a lock belongs to another loop.
-OTHER_LOOP = re.compile(r"different (event )?loop")
+OTHER_LOOP = r"different (event )?loop"
 
 
 def failed(
@@ -121,7 +121,7 @@ def raised(error: BaseException, call: SealedCall) -> ExecutorOutcome:
     if issubclass(type(error), Refusal):
         return failed(error.failure)  # type: ignore[attr-defined]
     name, text = kind_of(error), text_of(error)
-    if issubclass(type(error), RuntimeError) and OTHER_LOOP.search(text):
+    if issubclass(type(error), RuntimeError) and re.search(OTHER_LOOP, text):
         return failed(failure("event_loop_blocked", "the tool uses another event loop"))
     said = f"{name}: {text}" if text else name
     outcome = failed(failure("tool_raised", said, exception=name))

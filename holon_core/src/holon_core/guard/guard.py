@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holon_core.guard.workspaces import Workspaces
     from holon_core.records.caller import CallerContext
     from holon_core.records.failure import StructuredFailure
-    from holon_core.records.lane import GateCall
+    from holon_core.records.gate import GateCall
     from holon_core.records.output import OutputClass
     from holon_core.records.result import ToolResult
     from holon_core.records.tool import Limits, RuntimeToolDescriptor

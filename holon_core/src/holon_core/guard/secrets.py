@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holon_core.guard.secret_forms import unusable
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.finding import Finding
 from holon_core.records.secret import SecretProvider, SecretValue
@@ -25,10 +24,11 @@ MAX_FILE_BYTES = 64 * 1024
 MAX_ADVICE = 500
 RESERVED = frozenset({"env", "file", "keyring", "secret"})
 
-_SCHEME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_REFERENCE = re.compile(rf"({_SCHEME.pattern}):([^\x00-\x1f\x7f]{{1,1024}})")
+# Compiled when first used, as most runtimes have no secrets.
+_SCHEME = r"[a-z][a-z0-9_-]{0,63}"
+_REFERENCE = rf"({_SCHEME}):([^\x00-\x1f\x7f]{{1,1024}})"
 _FORM = "a reference is written scheme:rest, e.g. env:NAME"
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 class EnvironmentSecrets:
@@ -46,7 +46,7 @@ class EnvironmentSecrets:
 
     def advice(self, rest: str) -> str:
         """Say how to set it; what can't be a variable's name may be a value, and isn't shown."""
-        if _VARIABLE.fullmatch(rest):
+        if re.fullmatch(_VARIABLE, rest):
             return f"set the environment variable {rest}"
         return "name an environment variable: env:NAME"
 
@@ -143,7 +143,7 @@ def reference_problem(ref: str) -> str | None:
 
     It is never repeated: what stands there by mistake may be the secret itself.
     """
-    return None if _REFERENCE.fullmatch(ref) else _FORM
+    return None if re.fullmatch(_REFERENCE, ref) else _FORM
 
 
 def of_slot(problem: StructuredFailure, slot: SecretSlot) -> StructuredFailure:
@@ -213,6 +213,8 @@ class SecretResolver:
             return _provider_failed(provider, rest, error)
         if type(value) is not str or not value:
             return _missing(provider, rest)
+        from holon_core.guard.secret_forms import unusable
+
         reason = unusable(value)
         if reason is not None:
             return _unresolved(f"the value cannot be kept out of evidence: {reason}", provider)
@@ -227,12 +229,12 @@ class SecretResolver:
         return () if look is None else tuple(look(found[1]))
 
     def _find(self, ref: str) -> tuple[SecretProvider, str] | StructuredFailure:
-        parts = _REFERENCE.fullmatch(ref)
+        parts = re.fullmatch(_REFERENCE, ref)
         if parts is not None and parts[1] == "secret":
             bound = self._bindings.get(parts[2])
             if bound is None:
                 return _unresolved(f"bind {parts[2]!r} under [secrets] in holon.toml")
-            parts = _REFERENCE.fullmatch(bound)
+            parts = re.fullmatch(_REFERENCE, bound)
         # A malformed reference, or one of an unknown scheme, may be a value put there by
         # mistake: it is never repeated.
         if parts is None:
@@ -251,7 +253,7 @@ def _by_scheme(
     findings = []
     for provider in providers:
         scheme = getattr(provider, "scheme", None)
-        if not isinstance(scheme, str) or not _SCHEME.fullmatch(scheme):
+        if not isinstance(scheme, str) or not re.fullmatch(_SCHEME, scheme):
             findings.append(_left_out(provider, "its scheme is not a plain lower-case word"))
         elif scheme in RESERVED and not isinstance(provider, _OWN):
             findings.append(_left_out(provider, f"the scheme {scheme} belongs to the core"))

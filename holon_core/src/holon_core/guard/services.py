@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from holon_core.errors import Misuse
 from holon_core.guard.attempt import Unconfined
 from holon_core.plugins.faults import text_of
-from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.outcome import ExecutorEvidenceDraft
 from holon_core.visible import escape_controls
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from holon_core.guard.redaction import Redactor
     from holon_core.guard.sealed import SealedCall
     from holon_core.process import ProcessOutcome
+    from holon_core.records.progress import Progress
     from holon_core.records.result import ToolResult
     from holon_core.store.protocol import Store
 
@@ -30,17 +30,6 @@ MAX_BLOB_BYTES = 64 * 1024 * 1024
 MAX_STAGE = 200
 MAX_MESSAGE = 500
 _NUMBERS = (int, float)
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Progress(Record):
-    """How far long work is: one shape for command line, protocol and callbacks."""
-
-    stage: str
-    done: int = 0
-    total: int | None = None
-    message: str = ""
-    call_id: str = ""
 
 
 class CallServices:
@@ -67,6 +56,8 @@ class CallServices:
         listener = self.progress
         if listener is None:
             return
+        from holon_core.records.progress import Progress
+
         report = Progress(
             stage=self._text(stage, MAX_STAGE),
             done=done,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from holon_core.errors import JsonRefused, Misuse
 from holon_core.guard import bundle
-from holon_core.guard.services import Progress
 from holon_core.names import usable_path
 from holon_core.records.evidence import EvidenceHead, Verification
+from holon_core.records.progress import Progress
 from holon_core.store.chains import Row, genesis, link
 from holon_core.wire.canonical import canonical
 from holon_core.wire.strict_json import parse

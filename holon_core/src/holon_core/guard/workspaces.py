@@ -22,13 +22,13 @@ from holon_core.names import (
     usable_path,
 )
 from holon_core.records.failure import failure
-from holon_core.records.workspace import Workspace
 from holon_core.store.rows import decodes, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holon_core.clock import Clock
+    from holon_core.records.workspace import Workspace
     from holon_core.store.protocol import Store, Tables
 
 COLLECTION = "holon.workspaces"
@@ -71,6 +71,8 @@ class Workspaces(Facet):
             raise Refused(failure("workspace_unavailable", f"{root} is not a directory"))
         if self._root is not None and _overlap(self._root, root):
             raise WorkspaceInsideRoot(self._root, root)
+        from holon_core.records.workspace import Workspace
+
         workspace = Workspace(
             id=_id_of(root),
             root_path=str(root),
@@ -191,6 +193,8 @@ class Workspaces(Facet):
 def _from(body: bytes) -> Workspace:
     data = json.loads(body)
     text(data["root_path"])
+    from holon_core.records.workspace import Workspace
+
     return Workspace(**{**data, "principals": tuple(map(text, data["principals"]))})
 
 

@@ -8,8 +8,8 @@ from holon_core.operations.answers import answer, listed, page, schema_of, to_js
 from holon_core.operations.door import Door, Params, not_allowed
 from holon_core.operations.schemas import AFTER_ID, LIMIT, REASON, params, text
 from holon_core.operations.tool_rows import READS, WRITES
-from holon_core.plugins.facet import PluginState
 from holon_core.records.operation import Operation
+from holon_core.records.plugin_state import PluginState
 from holon_core.records.words import Authority
 from holon_core.records.workspace import Workspace
 

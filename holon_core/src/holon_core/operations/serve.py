@@ -28,8 +28,8 @@ from holon_core.session import Session
 
 if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
-    from holon_core.guard.services import Progress
     from holon_core.records.caller import CallerContext
+    from holon_core.records.progress import Progress
     from holon_core.runtime import Runtime
 
 CANCEL = "$/cancelRequest"

@@ -6,12 +6,9 @@ import json
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from holon_core.errors import Refused
 from holon_core.governed import Facet, operation
 from holon_core.names import required_name, required_text
-from holon_core.records.base import Record
 from holon_core.records.failure import failure
 from holon_core.records.listing import Listing
 
@@ -21,26 +18,11 @@ if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.config.records import Config
     from holon_core.plugins.manager import PluginManager
+    from holon_core.records.plugin_state import PluginState
     from holon_core.store.protocol import Store, Tables
 
 GUARDS = "holon.guards"
 MAX_GUARDS = 10_000
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class PluginState(Record):
-    """One plugin: whether it is active, who provides it, and what was found wrong.
-
-    ``distribution`` and ``version`` are empty for an object that the host gave.
-    ``deprecations`` are what it does in an old way that still works, and until when.
-    """
-
-    name: str
-    distribution: str
-    version: str
-    active: bool
-    problems: tuple[str, ...] = ()
-    deprecations: tuple[str, ...] = ()
 
 
 class Plugins(Facet):
@@ -72,6 +54,8 @@ class Plugins(Facet):
 
     def list(self) -> tuple[PluginState, ...]:
         """Return every plugin, active or not, by distribution and name."""
+        from holon_core.records.plugin_state import PluginState
+
         if self._manager is None:
             return Listing()
         active = {(origin.distribution, name) for name, origin in self._manager.names()}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from holon_core.ids import RESERVED_SOURCES, SOURCE_ID
 from holon_core.plugins.faults import kind_of, told
 from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.offers import is_first_party, owner_of, single
-from holon_core.records.base import Record
+from holon_core.records.facts import Facts
 from holon_core.records.lane import CapabilityLane, LaneExecutor
 from holon_core.records.words import LaneKind, Origin, Posture
 
@@ -28,11 +29,11 @@ RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
 BUILT_IN = CapabilityLane(kind=LaneKind.BUILT_IN.value, postures=frozenset({Posture.BUILT_IN_SAFE}))
 # What no lane may say of its entries: these come from elsewhere.
 _OF_A_KIND = ("validate", "ready", "build", "execute", "preview")
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _NOT_OF_LANES = frozenset({Origin.HOST, Origin.FROZEN})
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Source(Record):
+class Source(Facts):
     """A source of definitions as it counts: its descriptor as it was when it was offered."""
 
     source: SkillSource
@@ -40,8 +41,7 @@ class Source(Record):
     provenance: Provenance
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Joined(Record):
+class Joined(Facts):
     """The lanes of a runtime by kind, executors by source id, and the sources to read.
 
     ``refused`` says of a lane kind why it is not here although a plugin brings it; ``complete``
@@ -51,8 +51,8 @@ class Joined(Record):
     lanes: dict[str, CapabilityLane]
     executors: dict[str, LaneExecutor]
     sources: tuple[Source, ...]
-    refused: dict[str, str] = field(factory=dict)
-    frozen_kinds: dict[str, FrozenToolKind] = field(factory=dict)
+    refused: Mapping[str, str] = _NONE
+    frozen_kinds: Mapping[str, FrozenToolKind] = _NONE
     complete: frozenset[str] = frozenset()
 
 

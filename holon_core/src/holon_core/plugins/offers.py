@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from holon_core.errors import Rejected
 from holon_core.plugins.faults import kind_of, told
 from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.given import Given, given
 from holon_core.plugins.services import SERVICE_NAME
-from holon_core.records.base import Record
+from holon_core.records.facts import Facts
 from holon_core.records.finding import Finding
 from holon_core.records.tool import Provenance
 
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
 RESERVED_SCHEMES = frozenset({"env", "file", "keyring", "secret"})
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Offers(Record):
+class Offers(Facts):
     """The offers of every active plugin, each with who made it.
 
     ``guards`` are the labels of those that belong to a storage root from now on; ``failed``
@@ -246,7 +243,7 @@ def services_of(offers: Offers) -> dict[str, Any]:
 def _service(item: Any) -> str:
     if type(item) is not tuple or len(item) != 2:
         return "a service is a pair of name and object"
-    good = type(item[0]) is str and SERVICE_NAME.fullmatch(item[0])
+    good = type(item[0]) is str and re.fullmatch(SERVICE_NAME, item[0])
     return "" if good else "a service's name is of a-z 0-9 _ . -"
 
 

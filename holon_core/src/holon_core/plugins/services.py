@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from holon_core.errors import Misuse, Refused
 from holon_core.records.failure import failure
 
-SERVICE_NAME = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
+SERVICE_NAME = r"[a-z][a-z0-9_.-]{0,63}"
 
 
 class Services:

@@ -8,28 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import field, frozen
 
 from holon_core.records.base import Record
-from holon_core.records.caller import CallerContext
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Posture
-from holon_core.records.workspace import Workspace
 
 if TYPE_CHECKING:
     from holon_core.records.skill_source import SkillSourceDescriptor
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class GateCall(Record):
-    """A call as a gate of its lane sees it.
-
-    ``arguments`` are a copy of the gate's own, normalised and valid; a discovery asks with none.
-    ``workspace`` is ``None`` outside of one.
-    """
-
-    tool: RuntimeToolDescriptor
-    caller: CallerContext
-    arguments: dict[str, Any] = field(repr=False)
-    posture: Posture
-    workspace: Workspace | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)

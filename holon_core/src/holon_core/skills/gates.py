@@ -17,7 +17,7 @@ from holon_core.skills.codec import approval_from, binding_of
 from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
-    from holon_core.records.lane import GateCall
+    from holon_core.records.gate import GateCall
     from holon_core.records.skill import PostureApproval
     from holon_core.records.tool import Dependency
     from holon_core.records.words import Posture

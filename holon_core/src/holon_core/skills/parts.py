@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holon_core.guard.sealed import SealedCall
     from holon_core.plugins.lanes import Joined
     from holon_core.records.failure import StructuredFailure
-    from holon_core.records.lane import GateCall
+    from holon_core.records.gate import GateCall
     from holon_core.skills.bindings import Bindings, BoundExecutor
     from holon_core.skills.gates import SkillGates
     from holon_core.skills.registry import Skills

@@ -5,9 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
-from holon_core.records.base import Record
+from holon_core.records.facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +20,7 @@ class Place(Enum):
     NOTHING = "only kept, for references"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Dialect(Record):
+class Dialect(Facts):
     """One version of JSON Schema: its identifier and every keyword it gives a meaning."""
 
     uri: str

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import frozen
-
 from holon_core.errors import JsonRefused
-from holon_core.records.base import Record
+from holon_core.records.facts import Facts
 from holon_core.records.finding import Finding, has_errors
 from holon_core.records.words import Severity
 from holon_core.wire.dialects import DIALECTS, dialect_of
@@ -40,8 +38,7 @@ _LIMITS = ("depth", "too_large")
 Role = Literal["input", "output"]
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class SchemaReport(Record):
+class SchemaReport(Facts):
     """What admission found. With an error among the findings the schema must not be used.
 
     ``schema`` is a copy of its own, closed where it had to be; ``False`` (which accepts

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
-from holon_core.records.base import Record
+from holon_core.records.facts import Facts
 from holon_core.wire.dialects import Place
 
 if TYPE_CHECKING:
@@ -21,8 +19,7 @@ _ENDLESS = 10**12
 _SMALL, _LONGEST_TREE = 100, 32
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class SchemaCost(Record):
+class SchemaCost(Facts):
     """How often schemas are applied along one path into a value.
 
     ``paths`` counts a recursion once, as an engine does that remembers what it has checked;

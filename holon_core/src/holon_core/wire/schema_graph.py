@@ -7,28 +7,26 @@ from collections import deque
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-from attrs import Factory, define
-
 from holon_core.records.finding import Finding
 from holon_core.wire.dialects import Dialect, Place, subschemas
 from holon_core.wire.faults import pointer
 
-_INDEX = re.compile(r"0|[1-9][0-9]{0,5}")
+_INDEX = r"0|[1-9][0-9]{0,5}"
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _REFERS = frozenset(_REFERENCES)
 # What gives a schema a name, in any dialect.
 _NAMES = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
 
 
-@define(eq=False)
 class Node:
     """One object schema of the document, its edges to others, and what its ``$ref`` means."""
 
-    path: tuple[str | int, ...]
-    schema: dict[str, Any]
-    base: str
-    edges: list[tuple[Place, Node]] = Factory(list)
-    refers: Node | None = None
+    __slots__ = ("base", "edges", "path", "refers", "schema")
+
+    def __init__(self, *, path: tuple[str | int, ...], schema: dict[str, Any], base: str) -> None:
+        self.path, self.schema, self.base = path, schema, base
+        self.edges: list[tuple[Place, Node]] = []
+        self.refers: Node | None = None
 
     @property
     def pointer(self) -> str:
@@ -60,7 +58,7 @@ class SchemaGraph:
             self._link(self._queue.popleft())
 
     def _add(self, path: tuple[str | int, ...], schema: dict[str, Any], base: str) -> Node:
-        node = Node(path, schema, base)
+        node = Node(path=path, schema=schema, base=base)
         self.nodes[id(schema)] = node
         if not _REFERS.isdisjoint(schema):
             self._queue.append(node)
@@ -142,7 +140,7 @@ class SchemaGraph:
         path, base = resource.path, resource.base
         for part in fragment.split("/")[1:]:
             part = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and _INDEX.fullmatch(part) and int(part) < len(found):
+            if isinstance(found, list) and re.fullmatch(_INDEX, part) and int(part) < len(found):
                 found, path = found[int(part)], (*path, int(part))
             elif isinstance(found, dict) and part in found:
                 found, path = found[part], (*path, part)

@@ -12,7 +12,7 @@ from holon_mcp.serving.clients import BEGUN
 
 if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
-    from holon_core.guard.services import Progress
+    from holon_core.records.progress import Progress
 
 MAX_WAITING = 100
 # How long an answer waits for what is still to be told before it.
