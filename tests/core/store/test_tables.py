@@ -63,6 +63,11 @@ class Recording(sqlite3.Connection):
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         return self.cursor().execute(sql, parameters)
 
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        rows = list(parameters)
+        self.seen += [(sql, row) for row in rows]
+        return super().executemany(sql, rows)
+
     def cursor(self, factory: Any = None, /) -> Any:
         return RecordingCursor(self)
 
@@ -73,11 +78,6 @@ class RecordingCursor(sqlite3.Cursor):
     def execute(self, sql: str, parameters: Any = (), /) -> Any:
         self.connection.seen.append((sql, parameters))  # type: ignore[attr-defined]
         return super().execute(sql, parameters)
-
-    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        rows = list(parameters)
-        self.seen += [(sql, row) for row in rows]
-        return super().executemany(sql, rows)
 
 
 # One use of every statement that the store offers; a new one has to be added here.
