@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 
 import holon_core as holon
 from holon_plugin_packages import plugin
+from support import shared_folder
 
+ELEGY_FIXTURES = (shared_folder() or Path()) / "elegy-corpus" / "fixtures"
 EVERYTHING = frozenset(holon.Authority)
 SOURCE = "holon-plugin-packages"
 TEXT = {
@@ -67,6 +70,35 @@ def write_package(folder: Path, given: dict[str, Any] | None = None, **files: st
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     return folder
+
+
+def elegy_folder(fixture: Path, folder: Path) -> Path:
+    """Write a package of Elegy with the files that it refers to, as far as there are any."""
+    data = json.loads(fixture.read_text(encoding="utf-8"))
+    folder.mkdir()
+    if fixture.name.startswith("elegy-plugin-package"):
+        shutil.copy(fixture, folder / "elegy-plugin-package.json")
+        for each in data.get("components", {}).get("skillDefinitions", ()):
+            skill = ELEGY_FIXTURES / Path(each.get("definitionRef", "none")).name
+            if skill.is_file():
+                shutil.copy(skill, folder)
+        return folder
+    shutil.copy(fixture, folder / "elegy-package.json")
+    for each in data["files"]:
+        if not path_escapes(each["path"]):
+            path = folder / each["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("#!/bin/sh\necho '{}'\n" if each["role"] == "executable" else "{}")
+    catalogue = json.loads((ELEGY_FIXTURES / "capability-catalog-v2.demo-tool.json").read_text())
+    catalogue |= {"plugin": data["name"], "pluginVersion": data["version"]}
+    catalogue["capabilities"][0]["invocation"]["executable"] = data["entrypoints"][0]["executable"]
+    (folder / "capability-catalog.json").write_text(json.dumps(catalogue))
+    return folder
+
+
+def path_escapes(path: str) -> bool:
+    """Tell whether a path of a fixture leads outside."""
+    return ".." in path
 
 
 def program(path: Path, text: str) -> Path:

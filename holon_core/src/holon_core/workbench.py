@@ -176,6 +176,25 @@ class Workbench:
             self._guard.pump.notify()
         return done
 
+    def together(self, work: Callable[[], T]) -> T:
+        """Run ``work`` as one change: what it stores in this thread is kept whole, or not at all.
+
+        That is all of a runtime: documents, sources that are registered, skills, evidence. Every
+        other writer waits meanwhile, so that nothing slow belongs into it.
+
+        Args:
+            work: May be called again where the store was busy.
+
+        Raises:
+            StoreError: The store does not answer; nothing was changed.
+        """
+        guard = self._guard
+        try:
+            return guard.store.together(work)
+        finally:
+            # What was read of it meanwhile may have come to nothing.
+            guard.learn(-1)
+
     def draft(
         self,
         caller: CallerContext,

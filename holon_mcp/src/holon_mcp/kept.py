@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from holon_core.errors import Refused
 from holon_core.records.failure import failure
 from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
@@ -70,26 +68,32 @@ class Kept:
     def write(
         self, server: StoredServer, before: Mapping[str, StoredItem], items: Iterable[StoredItem]
     ) -> list[Registered]:
-        """Store a server with all its items, and define its entries.
-
-        What a crash leaves half done is known by the server not being settled, and done anew
-        at the next start.
-        """
+        """Store a server with all its items, and define its entries; all of it, or nothing."""
         after = {entry_id(each.server, each.kind, each.name): each for each in items}
-        self._servers().put(server.name, evolve(server, settled=False))
-        kept = self._items()
-        for label, item in after.items():
-            if before.get(label) != item:
-                kept.put(label, item)
-        for label in before.keys() - after.keys():
-            kept.remove(label)
-        return self._define(server, after)
 
-    def settle(self) -> None:
-        """Define the entries of servers that a crash left half written."""
-        for server in self.servers():
-            if not server.settled:
-                self._define(server, self.items(server.name))
+        def work() -> list[Registered]:
+            self._servers().put(server.name, server)
+            kept = self._items()
+            for label, item in after.items():
+                if before.get(label) != item:
+                    kept.put(label, item)
+            for label in before.keys() - after.keys():
+                kept.remove(label)
+            return self._define(server, after)
+
+        return self._host.workbench().together(work)
+
+    def remove(self, name: str) -> list[Registered]:
+        """Remove a server with its items and entries; all of it, or nothing."""
+        before = self.items(name)
+
+        def work() -> list[Registered]:
+            self._servers().remove(name)
+            for label in before:
+                self._items().remove(label)
+            return [self._host.remove_source(source_id(name, kind)) for kind in LISTS]
+
+        return self._host.workbench().together(work)
 
     def _define(self, server: StoredServer, items: Mapping[str, StoredItem]) -> list[Registered]:
         made = []
@@ -105,7 +109,6 @@ class Kept:
             )
             tools = [tool_of(server, each) for each in mine]
             made.append(self._host.register_source(descriptor, tools))
-        self._servers().put(server.name, evolve(server, settled=True))
         return made
 
     def _items_of(self, name: str) -> Iterator[tuple[str, StoredItem]]:

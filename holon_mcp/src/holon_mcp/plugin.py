@@ -59,9 +59,3 @@ def holon_operations(host: PluginHost) -> Iterable[Operation]:
 def holon_services(host: PluginHost) -> Iterable[tuple[str, object]]:
     """Offer the servers to hosts and lanes, as `mcp-servers`."""
     return [("mcp-servers", _servers(host))]
-
-
-@hookimpl
-def holon_runtime_opened(host: PluginHost) -> None:
-    """Finish what a crash left half written."""
-    _servers(host).kept.settle()

@@ -105,11 +105,7 @@ class StoredItem:
 
 @frozen(kw_only=True)
 class StoredServer:
-    """A server as it is kept.
-
-    ``launch`` says how it would be started, without any value of its environment; ``settled``
-    is false while its entries are being written.
-    """
+    """A server as it is kept; ``launch`` is without any value of its environment."""
 
     name: str
     form: str
@@ -123,7 +119,6 @@ class StoredServer:
     errors: Mapping[str, str] = field(factory=dict)
     envelope: Mapping[str, Any] = field(factory=dict)
     refused: tuple[RefusedItem, ...] = ()
-    settled: bool = True
     registered_by: str
     registered_at_unix_seconds: int
     refreshed_at_unix_seconds: int

@@ -1,4 +1,4 @@
-"""The operations of this lane: `mcp-server/register|read|list|refresh|diff|accept`."""
+"""The operations of this lane: `mcp-server/register|read|list|refresh|diff|accept|remove`."""
 
 from __future__ import annotations
 
@@ -130,6 +130,11 @@ def accept(servers: Servers, _: Door, given: Params) -> Any:
     return _outcome(made)
 
 
+def remove(servers: Servers, _: Door, given: Params) -> Any:
+    """Remove a server."""
+    return {"name": given["name"], "removed": list(servers.remove(given["name"]))}
+
+
 def _document(given: Params) -> Any:
     from holon_mcp.reading.forms import MAX_TEXT_BYTES
 
@@ -184,7 +189,7 @@ def _outcome(made: Outcome) -> Any:
 
 def _server(server: StoredServer) -> Any:
     made = to_json(server)
-    for name in ("refused", "settled", "envelope"):
+    for name in ("refused", "envelope"):
         del made[name]
     return made
 
@@ -328,6 +333,18 @@ def rows(servers: Servers) -> list[Operation]:
             doc=(
                 "Accept the definitions that a server gives now, as the difference shows them. "
                 "Another difference than the one that was read is refused."
+            ),
+        ),
+        row(
+            "remove",
+            remove,
+            params(("name", "reason"), name=NAME, reason=REASON),
+            answer(name={"type": "string"}, removed=_IDS),
+            authority=Authority.APPROVER,
+            positional=("name",),
+            doc=(
+                "Remove an MCP server with its entries and pins, and free its name: whoever "
+                "registers it next accepts what it offers then. Evidence stays."
             ),
         ),
     ]

@@ -156,6 +156,15 @@ class Servers:
             server=server, items=items, refused=server.refused, difference=difference(items)
         )
 
+    def remove(self, name: str) -> tuple[str, ...]:
+        """Remove a server with its pins; return the entries that are gone. Its name is free then.
+
+        Raises:
+            Refused: There is no such server.
+        """
+        self.kept.server(name)
+        return tuple(each for done in self.kept.remove(name) for each in done.removed)
+
     def list(self) -> list[StoredServer]:
         """Return all servers, by name."""
         return self.kept.servers()

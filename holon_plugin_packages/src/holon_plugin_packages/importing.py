@@ -89,7 +89,7 @@ def _skill(
 def _metadata(package: StoredPackage, given: Mapping[str, Any]) -> dict[str, Any]:
     kept = {
         name: given[name]
-        for name in ("allowed_tools", "requires", "license", "metadata", "path")
+        for name in ("allowed_tools", "disallowed_tools", "requires", "license", "metadata", "path")
         if name in given
     }
     where = {"id": package.id, "version": package.version, "digest": package.digest}

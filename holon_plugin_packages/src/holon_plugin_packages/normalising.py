@@ -18,11 +18,9 @@ from holon_plugin_packages.shape import shape_findings, spelled
 MAX_INSTRUCTIONS = 256 * 1024
 MAX_FINDINGS = 500
 MAX_UNMAPPED = 1000
+PARTS = ("capabilities", "skills", "mcp_servers")
 # Formats that are known by their place and that nothing here reads.
 NOT_READ: Mapping[str, str] = {
-    ".agents/plugins/marketplace.json": "codex-marketplace",
-    ".github/plugin/marketplace.json": "copilot-marketplace",
-    ".cursor-plugin/marketplace.json": "cursor-marketplace",
     ".elegy-plugin/plugin.json": "elegy-plugin",
     ".well-known/ai-plugin.json": "ai-plugin",
     "ai-plugin.json": "ai-plugin",
@@ -76,6 +74,9 @@ def normalised(
         raise Rejected(str(manifest.get("id") or "package")[:200], _bounded(found))
     whole, told = _whole(manifest, package)
     found += told
+    if not any(whole.get(kind) for kind in PARTS):
+        text = "nothing of it came in: it brings no skill, no capability and no server that is here"
+        found.append(finding("package_part_unmapped", text, "", warning=True))
     if has_errors(found):
         raise Rejected(manifest["id"], _bounded(found))
     return Normalised(
@@ -173,9 +174,13 @@ def _with_instructions(
 
 def json_file(package: PackageFiles, path: str) -> tuple[Any, list[Finding]]:
     """Read a JSON file of a package, with a byte order mark or without."""
-    data = package.files[path].removeprefix(b"\xef\xbb\xbf")
+    return json_data(package.files[path], path)
+
+
+def json_data(data: bytes, path: str) -> tuple[Any, list[Finding]]:
+    """Read JSON of a file, with a byte order mark or without."""
     try:
-        return parse(data), []
+        return parse(data.removeprefix(b"\xef\xbb\xbf")), []
     except JsonRefused as error:
         text = f"{path} is no JSON: {error}"
         return None, [finding("package_manifest_invalid", text, error.path)]

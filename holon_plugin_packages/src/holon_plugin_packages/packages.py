@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -12,13 +13,14 @@ from attrs import evolve, frozen
 
 from holon_core.errors import Misuse, Refused, Rejected
 from holon_core.records.failure import failure
-from holon_core.records.finding import Finding
+from holon_core.records.finding import Finding, has_errors
 from holon_core.records.skill import (
     SkillOutcome,
     SkillSourceDescriptor,
     SkillSourceKind,
     SkillState,
 )
+from holon_core.records.words import Severity
 from holon_core.wire.canonical import digest as digest_of
 from holon_plugin_packages.importing import skills_of, source_of, tool_id_of
 from holon_plugin_packages.limits import PackageLimits, limits_of
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from holon_core.runtime import Runtime
 
 COLLECTION = "packages"
+# As the schema has it: what names a folder is never anything else.
+PACKAGE_ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
 DOMAIN = "holon-plugin-package/1"
 MAX_LISTED = 1000
 KEPT = 1000
@@ -44,11 +48,16 @@ KEPT = 1000
 
 @frozen(kw_only=True)
 class Registration:
-    """What registering came to; ``is_new`` where no package of this id was there."""
+    """What registering came to; ``replaced`` is what was registered by this id before."""
 
     package: StoredPackage
-    is_new: bool
     changed: bool
+    replaced: StoredPackage | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no package of this id was there."""
+        return self.changed and self.replaced is None
 
 
 class Packages:
@@ -164,16 +173,18 @@ class Packages:
         made, files = self.normalise(path=path, manifest=manifest, form=form)
         package_id = made.manifest["id"]
         before = self.find(package_id)
+        if before is not None:
+            _check_same(before, made)
         stored = self._stored(made, files, before, by)
         if before is not None and before.digest == stored.digest and not self.changed(before):
             self._keep(evolve(before, folder=stored.folder, origin=stored.origin))
-            return Registration(package=self.read(package_id), is_new=False, changed=False)
+            return Registration(package=self.read(package_id), changed=False)
         self._managed().install(
             package_id, stored.digest, made.files, programs=_programs(made.manifest)
         )
         self._keep(stored)
         self._managed().keep_only(package_id, stored.digest)
-        return Registration(package=stored, is_new=before is None, changed=True)
+        return Registration(package=stored, changed=True, replaced=before)
 
     def _stored(
         self, made: Normalised, files: PackageFiles, before: StoredPackage | None, by: str
@@ -222,32 +233,31 @@ class Packages:
             text = f"files changed since it was registered: {', '.join(changed[:5])}"
             raise Refused(failure("definition_changed", text, files=changed[:5]))
         stored = evolve(stored, secrets=_bound(stored, secrets), imported=True)
-        source = source_of(package)
-        kind = SkillSourceKind.PLUGIN_PACKAGE
-        title = (stored.title or stored.id)[:200]
-        given = skills_of(stored)
-        is_new = runtime.skills.register_source(
-            SkillSourceDescriptor(id=source, kind=kind, title=title)
+        source = SkillSourceDescriptor(
+            id=source_of(package),
+            kind=SkillSourceKind.PLUGIN_PACKAGE,
+            title=(stored.title or stored.id)[:200],
         )
-        try:
-            outcomes = runtime.skills.store(source, given, whole=True)
-            refused = [each for each in outcomes if each.state is SkillState.REJECTED]
-            if refused:
-                raise Rejected(package, [f for each in refused for f in each.findings])
-        except BaseException:
-            self._back(runtime, source, is_new=is_new)
-            raise
-        self._keep(stored)
-        return outcomes
+        given = skills_of(stored)
 
-    def _back(self, runtime: Runtime, source: str, *, is_new: bool) -> None:
-        """Undo a first import that failed half way.
+        def work() -> tuple[SkillOutcome, ...] | Refused:
+            try:
+                runtime.skills.register_source(source)
+            except Refused as refused:
+                # Nothing has changed yet but what policy kept of it, which stays: a held call.
+                return refused
+            outcomes = runtime.skills.store(source.id, given, whole=True)
+            # A skill may come in while the registry keeps one of its tools out.
+            found = [one for each in outcomes for one in each.findings]
+            if has_errors(found) or any(each.state is SkillState.REJECTED for each in outcomes):
+                raise Rejected(package, [one for one in found if one.severity is Severity.ERROR])
+            self._keep(stored)
+            return outcomes
 
-        Of a later one the definitions that were reached are blocked until it is imported again:
-        their digests differ from those that were stored beside them.
-        """
-        if is_new:
-            runtime.skills.remove_source(source)
+        done = self._host.workbench().together(work)
+        if isinstance(done, Refused):
+            raise done
+        return done
 
     def remove(self, runtime: Runtime, package: str) -> tuple[str, ...]:
         """Remove a package with its capabilities and files; evidence stays.
@@ -258,16 +268,27 @@ class Packages:
         Raises:
             Refused: It is not registered.
         """
-        self.read(package)
-        gone: tuple[str, ...] = ()
-        try:
-            gone = runtime.skills.remove_source(source_of(package))
-        except Refused as refused:
-            if refused.failure.code != "unknown_skill":
-                raise
-        self._documents().remove(package)
+        if self.find(package) is None:
+            # Files that a crash left behind, after the package itself was gone.
+            if PACKAGE_ID.fullmatch(package):
+                self._managed().keep_only(package, None)
+            self.read(package)
+
+        def work() -> tuple[str, ...] | Refused:
+            gone: tuple[str, ...] = ()
+            try:
+                gone = runtime.skills.remove_source(source_of(package))
+            except Refused as refused:
+                if refused.failure.code != "unknown_skill":
+                    return refused
+            self._documents().remove(package)
+            return gone
+
+        done = self._host.workbench().together(work)
+        if isinstance(done, Refused):
+            raise done
         self._managed().keep_only(package, None)
-        return gone
+        return done
 
     def _keep(self, package: StoredPackage) -> None:
         self._documents().put(package.id, package)
@@ -301,6 +322,31 @@ class Packages:
 
             self._readers = joined_readers(self._host)
         return self._readers
+
+
+def _check_same(before: StoredPackage, made: Normalised) -> None:
+    """Refuse what takes the id of a package of somebody else, or of another format.
+
+    Raises:
+        Rejected: ``duplicate_id``.
+    """
+    publisher = publisher_of(before.manifest)
+    now = publisher_of(made.manifest)
+    if before.format == made.format and publisher in ("", now):
+        return
+    text = (
+        f"the id {before.id} is taken by {before.title or before.id} {before.version}, of the "
+        f"format {before.format}{publisher and f' by {publisher}'}; this one is of the format "
+        f"{made.format}{now and f' by {now}'}: plugin-package/remove the other first, if this is "
+        "to be in its place"
+    )
+    raise Rejected(before.id, [Finding(code="duplicate_id", message=text[:1000], path="/id")])
+
+
+def publisher_of(manifest: Mapping[str, Any]) -> str:
+    """Return who publishes a package, by its own word."""
+    name: str = manifest.get("publisher", {}).get("name", "")
+    return name
 
 
 def _programs(manifest: Mapping[str, Any]) -> list[str]:

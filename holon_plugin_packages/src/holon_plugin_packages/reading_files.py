@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holon_core.errors import Rejected
 from holon_core.records.finding import Finding
@@ -19,6 +20,7 @@ from holon_plugin_packages.records import PackageFiles
 # What tools leave in folders, and is no part of a package.
 LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store"})
 MAX_FINDINGS = 200
+MAX_LOCK_BYTES = 1024 * 1024
 
 
 @frozen
@@ -112,11 +114,32 @@ def read_path(path: str, limits: PackageLimits) -> PackageFiles:
     from holon_plugin_packages.archives import is_archive, read_archive
 
     if is_archive(data):
-        return read_archive(data, limits, where=str(found))
+        made = read_archive(data, limits, where=str(found))
+        digest = sha256(data).hexdigest()
+        return evolve(made, archive_sha256=digest, beside=_locks_beside(found))
     collected = Collected(limits)
     if collected.admit(found.name):
         collected.add(found.name, data)
     return collected.done(str(found))
+
+
+def _locks_beside(archive: Path) -> dict[str, bytes]:
+    """Read the locks that stand beside an archive; what is no regular file is none."""
+    from holon_plugin_packages.readers.elegy_lock import LOCKS
+
+    made: dict[str, bytes] = {}
+    for name in LOCKS:
+        try:
+            data, _ = _stable(archive.with_name(name), MAX_LOCK_BYTES)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            text = f"{name} beside the archive cannot be read: {error.strerror}"
+            raise refused("source_invalid", text) from None
+        if len(data) > MAX_LOCK_BYTES:
+            raise refused("package_too_large", f"{name} has more than {MAX_LOCK_BYTES} bytes")
+        made[name] = data
+    return made
 
 
 def _read(path: Path, limits: PackageLimits) -> bytes:

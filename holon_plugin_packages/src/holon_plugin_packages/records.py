@@ -19,7 +19,8 @@ class PackageFiles:
     """The files of a package by their path inside it, read once, all of them regular.
 
     ``where`` says where they come from, for people; ``folder`` is that folder, where it is one.
-    ``manifest`` is what was given instead of files.
+    ``manifest`` is what was given instead of files. Of an archive ``archive_sha256`` is its
+    digest, and ``beside`` the locks that stand beside it, by their names.
     """
 
     files: Mapping[str, bytes] = field(factory=dict, repr=False)
@@ -27,6 +28,8 @@ class PackageFiles:
     folder: str = ""
     manifest: Mapping[str, Any] | None = None
     findings: tuple[Finding, ...] = ()
+    archive_sha256: str = ""
+    beside: Mapping[str, bytes] = field(factory=dict, repr=False)
 
 
 @frozen(kw_only=True)

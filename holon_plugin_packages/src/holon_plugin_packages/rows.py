@@ -48,6 +48,12 @@ _SUMMARY = answer(
     registered_by=_STRING,
     registered_at_unix_seconds={"type": "integer"},
 )
+_BEFORE: dict[str, Any] = {
+    "anyOf": [
+        answer(version=_STRING, format=_STRING, digest=_STRING, origin=_STRING),
+        {"type": "null"},
+    ]
+}
 _READS = frozenset({Effect.HOST_STATE_READ})
 _WRITES = frozenset({Effect.HOST_STATE_WRITE})
 MAX_SHOWN = 200
@@ -65,6 +71,7 @@ def register(packages: Packages, door: Door, given: Params) -> Any:
         "package": _summary(packages, done.package),
         "is_new": done.is_new,
         "changed": done.changed,
+        "replaced": None if done.replaced is None else _before(done.replaced),
         "findings": to_json(done.package.findings[:MAX_SHOWN]),
         "unmapped": _unmapped(done.package.unmapped),
     }
@@ -178,6 +185,15 @@ def _summary(packages: Packages, package: StoredPackage) -> dict[str, Any]:
     }
 
 
+def _before(package: StoredPackage) -> dict[str, str]:
+    return {
+        "version": package.version,
+        "format": package.format,
+        "digest": package.digest,
+        "origin": package.origin,
+    }
+
+
 def _unmapped(unmapped: tuple[Unmapped, ...]) -> list[dict[str, str]]:
     return [{"path": each.path, "reason": each.reason} for each in unmapped]
 
@@ -217,6 +233,7 @@ def rows(packages: Packages) -> list[Operation]:
                 package=_SUMMARY,
                 is_new={"type": "boolean"},
                 changed={"type": "boolean"},
+                replaced=_BEFORE,
                 findings=_FINDINGS,
                 unmapped=_UNMAPPED,
             ),

@@ -63,6 +63,22 @@ class Store(Protocol):
         """
         ...
 
+    def together(self, work: Callable[[], T]) -> T:
+        """Run ``work`` in one transaction, which every change and read of its thread is part of.
+
+        All of it is flushed to the disk, or nothing is changed. Other writers wait meanwhile, in
+        whatever process.
+
+        Args:
+            work: Calls what changes the store; may be called again where the store was busy.
+
+        Raises:
+            Misuse: Called inside a single change of the same thread.
+            StoreError: As for ``transact``.
+            UsedAfterFork: As for ``transact``.
+        """
+        ...
+
     def append(
         self,
         draft: Draft,

@@ -62,6 +62,8 @@ class SqliteStore:
         _OPEN.add(self)
         self._full = False
         self._closed = False
+        # The thread whose changes are all one now; 0 where each is its own.
+        self._joined = 0
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock()
         if path is None:
@@ -94,6 +96,8 @@ class SqliteStore:
                 raise self._locked("another thread")
         try:
             self._check_open()
+            if self._joined:
+                return self._part(work)
             if self._writer.in_transaction:
                 raise Misuse("a transaction inside another of the same thread; join them")
             while True:
@@ -103,6 +107,34 @@ class SqliteStore:
                     started = self._wait_for_others(error, wait=wait, started=started)
         finally:
             lock.release()
+
+    def together(self, work: Callable[[], T]) -> T:
+        """Run ``work`` with one transaction for all its changes; see ``Store.together``."""
+
+        def joined(_: Tables) -> T:
+            before, self._joined = self._joined, threading.get_ident()
+            try:
+                return work()
+            finally:
+                self._joined = before
+
+        return self.transact(joined, full=True)
+
+    def _part(self, work: Callable[[Tables], T]) -> T:
+        """Make one change of several; where it fails, the others stand as they are."""
+        execute = self._writer.execute
+        execute("savepoint part")
+        try:
+            result = work(self._tables)
+        except BaseException:
+            self._tables.forget()
+            # SQLite ends the whole transaction by itself on some faults.
+            if self._writer.in_transaction:
+                execute("rollback to part")
+                execute("release part")
+            raise
+        execute("release part")
+        return result
 
     def append(
         self,
@@ -175,6 +207,8 @@ class SqliteStore:
     def read(self, work: Callable[[Tables], T]) -> T:
         """Run ``work`` on a consistent view; see ``Store.read``."""
         self._check_process()
+        if self._joined and self._joined == threading.get_ident():
+            return work(self._tables)
         with self._read_lock:
             self._check_open()
             if self._reader.in_transaction:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 from elegy_contracts.finding import ContractError
@@ -13,12 +11,11 @@ from elegy_contracts.normal import NormalSkill, normalise
 from elegy_contracts.reading import examine
 from holon_plugin_packages.normalising import json_file
 from holon_plugin_packages.readers.building import Builder
+from holon_plugin_packages.readers.elegy_lock import PLACE, held_to_locks, runs_here
 from holon_plugin_packages.readers.elegy_parts import add_skill, as_finding, capability
 from holon_plugin_packages.readers.instructions import add_skill as add_instructions
 from holon_plugin_packages.records import PackageFiles, PackageReader, Reading
 
-PLACE = "elegy-package.json"
-LOCKS = ("elegy-lock.json", "elegy.lock.json")
 CODE = "package_manifest_invalid"
 
 
@@ -45,9 +42,9 @@ def read(package: PackageFiles, path: str) -> Reading:
     }
     builder.manifest["files"] = [_file(each) for each in data["files"]]
     catalogue = _catalogue(builder, data)
-    allowed = _locked(builder, data)
+    allowed, target = held_to_locks(builder, data)
     if catalogue is not None:
-        _capabilities(builder, data, catalogue, allowed)
+        _capabilities(builder, data, catalogue, (allowed, target))
     for each in data.get("skills") or ():
         if each.removeprefix("./") in package.files:
             add_instructions(builder, each.removeprefix("./"), plain="instruction")
@@ -86,8 +83,10 @@ def _capabilities(
     builder: Builder,
     data: Mapping[str, Any],
     normal: NormalSkill,
-    allowed: frozenset[str] | None,
+    locked: tuple[frozenset[str] | None, str],
 ) -> None:
+    allowed, target = locked
+    elsewhere = "" if not target or runs_here(target) else f"the lock is for {target[:100]}"
     add_skill(builder, normal)
     programs = {each["path"] for each in data["files"] if each["role"] == "executable"}
     for each in normal.capabilities:
@@ -103,6 +102,8 @@ def _capabilities(
                 del made["command"]
         if allowed is not None and each.id not in allowed:
             made["blocked"] = [*made.get("blocked", ()), "the lock does not allow it"]
+        if elsewhere:
+            made["blocked"] = [*made.get("blocked", ()), elsewhere]
         builder.add("capabilities", made)
 
 
@@ -113,63 +114,6 @@ def _program(name: str, data: Mapping[str, Any], programs: set[str]) -> str:
         if path == name or posixpath.basename(path).removesuffix(".exe") == plain:
             return str(path)
     return ""
-
-
-def _locked(builder: Builder, data: Mapping[str, Any]) -> frozenset[str] | None:
-    """Hold the package against a lock beside it; return what that allows."""
-    path = next((each for each in LOCKS if each in builder.package.files), "")
-    if not path:
-        return None
-    given, faults = json_file(builder.package, path)
-    one = examine("elegy-lock-v1", given)
-    builder.findings.extend([*faults, *(as_finding(each) for each in one.findings)])
-    if faults or not one.valid:
-        builder.refuse(CODE, "the lock is refused", path)
-        return None
-    entry = next((e for e in one.data["packages"] if e["name"] == data["name"]), None)
-    if entry is None:
-        builder.refuse("package_digest_mismatch", f"{path} does not lock {data['name']}", path)
-        return None
-    _held_against(builder, data, entry, path)
-    builder.warn(CODE, "the digest of the archive is not checked: the files are what is here")
-    return frozenset(entry["allowedCapabilities"])
-
-
-def _held_against(
-    builder: Builder, data: Mapping[str, Any], entry: Mapping[str, Any], path: str
-) -> None:
-    files = builder.package.files
-    digests = {
-        each["executable"]: sha256(
-            files.get(each["executable"].removeprefix("./"), b"")
-        ).hexdigest()
-        for each in data["entrypoints"]
-    }
-    manifest, _ = json_file(builder.package, PLACE)
-    catalogue, _ = json_file(builder.package, data["capabilityCatalog"].removeprefix("./"))
-    checks = (
-        ("version", entry["version"], data["version"]),
-        ("publisher", entry["publisher"], data["publisher"]["repository"]),
-        ("executableDigests", dict(entry["executableDigests"]), digests),
-        ("manifestSha256", entry["manifestSha256"], _compact(manifest, sort=False)),
-        (
-            "capabilityCatalogSha256",
-            entry["capabilityCatalogSha256"],
-            _compact(catalogue, sort=True),
-        ),
-    )
-    for name, locked, here in checks:
-        if locked != here:
-            text = f"{name} of the lock is another than the package's"
-            builder.refuse("package_digest_mismatch", text, f"/{name}")
-
-
-def _compact(data: Any, *, sort: bool) -> str:
-    """Return the digest of compact JSON, absent members left out."""
-    if isinstance(data, dict):
-        data = {name: value for name, value in data.items() if value is not None}
-    text = json.dumps(data, sort_keys=sort, separators=(",", ":"), ensure_ascii=False)
-    return sha256(text.encode()).hexdigest()
 
 
 READERS = (PackageReader(format="elegy-package/v1", rank=10, recognise=recognise, read=read),)

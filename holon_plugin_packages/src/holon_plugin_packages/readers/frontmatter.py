@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from attrs import field, frozen
+
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 8
 # An alias stands for its anchor again and again: few bytes may be many values.
@@ -17,27 +19,50 @@ class FrontMatterRefused(ValueError):
     """Front matter that cannot be read; the text says what and where."""
 
 
-def front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
-    """Split a file into its front matter and its body.
+@frozen(kw_only=True)
+class FrontMatter:
+    """A file in its two parts: the members of its front matter, ``None`` without one; and the rest.
 
-    Returns:
-        The members, ``None`` where there is no front matter; and the rest.
+    ``typed`` are the places of values that YAML itself takes for something else than a text.
+    """
+
+    members: dict[str, Any] | None
+    body: str
+    typed: tuple[str, ...] = ()
+
+
+@frozen
+class _Reader:
+    """Makes plain values of nodes; bounded, and noting which are no texts by YAML's own rules."""
+
+    left: list[int] = field(factory=lambda: [MAX_VALUES])
+    typed: list[str] = field(factory=list)
+
+
+def front_matter(text: str) -> FrontMatter:
+    """Split a file into its front matter and its body.
 
     Raises:
         FrontMatterRefused: It is not closed, no YAML, too large, or no mapping; with line and
-            column.
+            column. Or it begins anywhere but on the first line, where some would not see it.
     """
     lines = text.splitlines(keepends=True)
     if not lines or lines[0].rstrip() != "---":
-        return None, text
+        if text.lstrip().startswith("---"):
+            raise FrontMatterRefused("the front matter does not begin with --- on the first line")
+        return FrontMatter(members=None, body=text)
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
     if not end:
         raise FrontMatterRefused("the front matter is not closed by ---")
-    given = "".join(lines[1:end])
-    return yaml_mapping(given, first_line=2), "".join(lines[end + 1 :])
+    reader = _Reader()
+    members = yaml_mapping("".join(lines[1:end]), first_line=2, reader=reader)
+    body = "".join(lines[end + 1 :])
+    return FrontMatter(members=members, body=body, typed=tuple(reader.typed))
 
 
-def yaml_mapping(text: str, *, first_line: int = 1) -> dict[str, Any]:
+def yaml_mapping(
+    text: str, *, first_line: int = 1, reader: _Reader | None = None
+) -> dict[str, Any]:
     """Read a YAML mapping.
 
     Raises:
@@ -48,7 +73,7 @@ def yaml_mapping(text: str, *, first_line: int = 1) -> dict[str, Any]:
     if len(text.encode(errors="replace")) > MAX_BYTES:
         raise FrontMatterRefused(f"it has more than {MAX_BYTES} bytes")
     try:
-        made = _read(text)
+        made = _read(text, reader or _Reader())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = (
@@ -62,35 +87,52 @@ def yaml_mapping(text: str, *, first_line: int = 1) -> dict[str, Any]:
     return made
 
 
-def _read(text: str) -> Any:
+def _read(text: str, reader: _Reader) -> Any:
     import yaml
 
     loader = yaml.BaseLoader(text)
     try:
         node = loader.get_single_node()
-        return None if node is None else _plain(node, 0, left=[MAX_VALUES])
+        return None if node is None else _plain(node, "", reader)
     finally:
         loader.dispose()
 
 
-def _plain(node: Any, depth: int, *, left: list[int]) -> Any:
+def _plain(node: Any, path: str, reader: _Reader) -> Any:
     import yaml
 
-    left[0] -= 1
-    if left[0] < 0:
+    reader.left[0] -= 1
+    if reader.left[0] < 0:
         raise ValueError(f"more than {MAX_VALUES} values")
 
-    if depth > MAX_DEPTH:
+    if path.count("/") > MAX_DEPTH:
         raise ValueError(f"more than {MAX_DEPTH} levels")
     if isinstance(node, yaml.ScalarNode):
+        if node.style is None and _kind(node.value) != "str":
+            reader.typed.append(path)
         return node.value
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(each, depth + 1, left=left) for each in node.value]
+        return [_plain(each, f"{path}/{at}", reader) for at, each in enumerate(node.value)]
     made: dict[str, Any] = {}
     for key, value in node.value:
-        name = _plain(key, depth + 1, left=left)
-        if not isinstance(name, str) or name in made:
-            problem = "a key is no text" if not isinstance(name, str) else f"{name!r:.80} is twice"
+        name = key.value if isinstance(key, yaml.ScalarNode) else None
+        problem = "a key is no text" if name is None else ""
+        if name in made:
+            problem = f"{name!r:.80} is twice"
+        elif name == "<<":
+            # What it merges in might be a restriction of tools.
+            problem = "merging keys are not read"
+        if name is None or problem:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-        made[name] = _plain(value, depth + 1, left=left)
+        made[name] = _plain(value, f"{path}/{name.replace('/', '~1')}", reader)
     return made
+
+
+def _kind(value: str) -> str:
+    """Return what YAML takes a plain scalar for: a text, a number, a truth value, a date, null."""
+    import yaml
+
+    for tag, pattern in yaml.SafeLoader.yaml_implicit_resolvers.get(value[:1], ()):
+        if pattern.match(value):
+            return str(tag).rpartition(":")[2]
+    return "str"

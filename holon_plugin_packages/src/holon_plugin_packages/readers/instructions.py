@@ -17,7 +17,10 @@ MAX_DESCRIPTION = 1024
 MAX_TOOLS_CHARS = 4000
 KNOWN = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
 # Members that restrict what may be used; under another name in each host.
-RESTRICTING = ("allowed-tools", "allowed_tools", "allowedTools", "tools", "disallowed-tools")
+ALLOWING = frozenset({"allowedtools", "tools"})
+FORBIDDING = frozenset({"disallowedtools", "deniedtools", "forbiddentools"})
+MAX_TOOLS = 200
+MAX_TOOL_CHARS = 300
 
 
 def add_skill(builder: Builder, path: str, *, prefix: str = "", plain: str = "") -> bool:
@@ -38,11 +41,12 @@ def add_skill(builder: Builder, path: str, *, prefix: str = "", plain: str = "")
         if len(data) > MAX_INSTRUCTIONS:
             raise FrontMatterRefused(f"it has more than {MAX_INSTRUCTIONS} bytes")
         text = data.decode("utf-8-sig")
-        members, body = front_matter(text)
+        made = front_matter(text)
+        members, body = made.members, made.body
         if members is None and not plain:
             raise FrontMatterRefused("it has no front matter")
         given = members or {}
-        tools = _tools(given)
+        tools, forbidden = _tools(given, ALLOWING), _tools(given, FORBIDDING)
         name = _name(given, path, plain)
     except (FrontMatterRefused, UnicodeDecodeError) as error:
         builder.lose(path, str(error), fault=True)
@@ -50,6 +54,7 @@ def add_skill(builder: Builder, path: str, *, prefix: str = "", plain: str = "")
     if members is None:
         builder.warn("package_manifest_invalid", f"{path} has no front matter")
     _judge(builder, given, path, name=name, plain=plain)
+    _told_types(builder, made.typed, path)
     entry: dict[str, Any] = {
         "id": f"{prefix}{plain}.{name}" if plain else f"{prefix}{name}",
         "name": name[:200],
@@ -61,6 +66,8 @@ def add_skill(builder: Builder, path: str, *, prefix: str = "", plain: str = "")
     }
     if tools is not None:
         entry["allowed_tools"] = tools
+    if forbidden is not None:
+        entry["disallowed_tools"] = forbidden
     return builder.add("skills", entry)
 
 
@@ -78,21 +85,51 @@ def _name(given: Mapping[str, Any], path: str, plain: str) -> str:
     return made
 
 
-def _tools(given: Mapping[str, Any]) -> list[str] | None:
-    """Return the tools that a skill is restricted to; ``None`` where it says nothing of them."""
-    said = [name for name in RESTRICTING if name in given]
+def _tools(given: Mapping[str, Any], names: frozenset[str]) -> list[str] | None:
+    """Return the tools that a skill is restricted to; ``None`` where it says nothing of them.
+
+    Raises:
+        FrontMatterRefused: They cannot be told for sure; a restriction is never guessed.
+    """
+    said = {name: value for name, value in given.items() if _bare(name) in names}
     if not said:
         return None
-    value = given[said[0]]
+    found = {name: _tool_names(name, value) for name, value in said.items()}
+    first, *others = found.values()
+    if any(each != first for each in others):
+        raise FrontMatterRefused(f"{' and '.join(sorted(said))} restrict its tools differently")
+    return first
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name).lower()
+
+
+def _tool_names(name: str, value: Any) -> list[str]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return [each for each in value if each][:200]
-    if not isinstance(value, str):
-        raise FrontMatterRefused(f"{said[0]} is neither a text nor a list of texts")
-    if len(value) > MAX_TOOLS_CHARS:
-        raise FrontMatterRefused(f"{said[0]} has more than {MAX_TOOLS_CHARS} characters")
-    # Commas and spaces part tools, but not inside of brackets: Bash(git add:*).
-    found = re.findall(r"[^\s,(]+(?:\([^)]*\))?", value)
-    return [each[:300] for each in found][:200]
+        found = [each for each in value if each]
+    elif not isinstance(value, str):
+        raise FrontMatterRefused(f"{name} is neither a text nor a list of texts")
+    elif len(value) > MAX_TOOLS_CHARS:
+        raise FrontMatterRefused(f"{name} has more than {MAX_TOOLS_CHARS} characters")
+    else:
+        # Commas and spaces part tools, but not inside of brackets: Bash(git add:*).
+        found = re.findall(r"[^\s,(]+(?:\([^)]*\))?", value)
+        if value.count("(") != value.count(")"):
+            raise FrontMatterRefused(f"{name} has a bracket without its other half")
+    if len(found) > MAX_TOOLS or any(len(each) > MAX_TOOL_CHARS for each in found):
+        text = f"{name} has more than {MAX_TOOLS} tools, or one of over {MAX_TOOL_CHARS} characters"
+        raise FrontMatterRefused(text)
+    return found
+
+
+def _told_types(builder: Builder, typed: tuple[str, ...], path: str) -> None:
+    """Say which values the specification wants as texts, and YAML takes for something else."""
+    wrong = [each for each in typed if each.startswith("/metadata/") or each.count("/") == 1]
+    if wrong:
+        shown = ", ".join(each.lstrip("/") for each in wrong)[:300]
+        text = f"{path}: values that are no texts in YAML, and are taken as written: {shown}"
+        builder.warn("package_manifest_invalid", text)
 
 
 def _judge(builder: Builder, given: Mapping[str, Any], path: str, *, name: str, plain: str) -> None:

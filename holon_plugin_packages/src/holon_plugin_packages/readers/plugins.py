@@ -29,6 +29,13 @@ REASONS: Mapping[str, str] = {
     "userConfig": "",
 }
 MCP_FILES = (".mcp.json", "mcp.json")
+# Where a plugin of a marketplace says what it is; each host looks at its own place alone.
+MANIFESTS: Mapping[str, tuple[str, ...]] = {
+    ".claude-plugin/marketplace.json": (".claude-plugin/plugin.json",),
+    ".agents/plugins/marketplace.json": (".codex-plugin/plugin.json",),
+    ".github/plugin/marketplace.json": (".github/plugin/plugin.json", "plugin.json"),
+    ".cursor-plugin/marketplace.json": (".cursor-plugin/plugin.json",),
+}
 
 
 def _at(places: tuple[str, ...]) -> Callable[[PackageFiles], str]:
@@ -165,19 +172,30 @@ def read_marketplace(package: PackageFiles, path: str) -> Reading:
         return builder.done()
     found = data.get("metadata")
     metadata: dict[str, Any] = found if isinstance(found, dict) else {}
-    given = {"description": data.get("description"), **metadata}
-    builder.identity(data.get("name") or "marketplace", given.get("version"), given)
+    face = data.get("interface")
+    given = {
+        "description": data.get("description"),
+        "displayName": face.get("displayName") if isinstance(face, dict) else None,
+        "author": data.get("owner"),
+        **metadata,
+    }
+    version = data.get("version") or metadata.get("version")
+    builder.identity(data.get("name") or "marketplace", version, given)
     for at, each in enumerate(data["plugins"]):
         if isinstance(each, dict) and texts(each.get("name"), 100):
-            _market_entry(builder, each, at)
+            _market_entry(builder, each, at, manifests=MANIFESTS[path])
         else:
             builder.lose(f"/plugins/{at}", "the entry has no name", fault=True)
     return builder.done()
 
 
-def _market_entry(builder: Builder, each: Mapping[str, Any], at: int) -> None:
-    source, name = each.get("source"), texts(each.get("name"), 100)
+def _market_entry(
+    builder: Builder, each: Mapping[str, Any], at: int, *, manifests: tuple[str, ...]
+) -> None:
+    source, name = _inside(each.get("source")), texts(each.get("name"), 100)
     prefix = f"{name.replace(' ', '-')}."
+    if "policy" in each:
+        builder.lose(f"/plugins/{at}/policy", "policy is the operator's own: holon.toml")
     if not isinstance(source, str):
         builder.lose(f"/plugins/{at}", f"{name} is elsewhere, and nothing is fetched")
         if isinstance(each.get("mcpServers"), dict):
@@ -193,15 +211,26 @@ def _market_entry(builder: Builder, each: Mapping[str, Any], at: int) -> None:
         builder.lose(f"/plugins/{at}", f"the package has nothing at {source}")
         return
     data: dict[str, Any] = {}
-    own = f"{root}.claude-plugin/plugin.json"
-    if own in builder.package.files:
+    places = [f"{root}{place}" for place in manifests]
+    own = next((place for place in places if place in builder.package.files), "")
+    if own:
         read_one, faults = json_file(builder.package, own)
         if faults or not isinstance(read_one, dict):
             builder.lose(own, "it is no JSON object", fault=True)
             return
         data = read_one
-    entry = {k: v for k, v in each.items() if k not in ("source", "strict")}
+    entry = {k: v for k, v in each.items() if k not in ("source", "strict", "policy")}
     parts(builder, {**entry, **data}, root, prefix=prefix)
+
+
+def _inside(source: Any) -> Any:
+    """Return the path of a plugin inside of its marketplace, however that is written."""
+    if not isinstance(source, dict):
+        return source
+    if source.get("source") == "local":
+        return source.get("path")
+    url = source.get("url")
+    return url if isinstance(url, str) and url.startswith("./") else source
 
 
 READERS = (
@@ -226,10 +255,15 @@ READERS = (
     PackageReader(
         format="gemini-extension", rank=80, recognise=_at(("gemini-extension.json",)), read=read
     ),
-    PackageReader(
-        format="claude-marketplace",
-        rank=120,
-        recognise=_at((".claude-plugin/marketplace.json",)),
-        read=read_marketplace,
+    *(
+        PackageReader(
+            format=f"{host}-marketplace",
+            rank=rank,
+            recognise=_at((place,)),
+            read=read_marketplace,
+        )
+        for rank, (host, place) in enumerate(
+            zip(("claude", "codex", "copilot", "cursor"), MANIFESTS, strict=True), 120
+        )
     ),
 )
