@@ -148,7 +148,6 @@ def test_readers_in_other_threads_see_what_was_there_before(tmp_path: Path):
 
 def test_a_fault_that_ends_the_transaction_is_the_stores(tmp_path: Path):
     """SQLite takes all back by itself on some faults; that is no second fault."""
-
     with opened(tmp_path / "store.db") as made:
 
         def ended(tables: Tables) -> None:
