@@ -77,7 +77,7 @@ def test_a_later_import_that_fails_leaves_the_earlier_one(
     before = state(ask)
     changed(folder)
     ask("plugin-package/register", path=str(folder))
-    writes = {name: getattr(Tables, name) for name in ("put_document", "add_document")}
+    writes = {name: getattr(Tables, name) for name in ("put_document", "add_documents")}
     at, failed = 0, 0
     while True:
         at += 1

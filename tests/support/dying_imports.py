@@ -17,7 +17,7 @@ from typing import Any
 import holon_core as holon
 from holon_core.store.protocol import Tables
 
-WRITES = ("put_document", "add_document", "remove_document", "append", "bump_revision")
+WRITES = ("put_document", "add_documents", "remove_document", "append", "bump_revision")
 # Every so many writes one is where it ends.
 STEPS = {"package": 5, "server": 2, "refreshed_server": 2}
 
