@@ -25,6 +25,8 @@ class Echoes:
 
     def __init__(self) -> None:
         self.broken: dict[str, str] = {}
+        # Texts on which it exits with an error, whatever else it does.
+        self.chokes_on: set[str] = set()
         self.runs: list[dict[str, Any]] = []
         self.unready: list[holon.StructuredFailure] = []
         self.records: Any = None
@@ -44,6 +46,8 @@ class Echoes:
     def execute(self, call: SealedCall, tool: FrozenTool) -> holon.ExecutorOutcome:
         self._witness(call, tool)
         how = self.broken.get(tool.record.digest, self.broken.get("all", ""))
+        if call.arguments["text"] in self.chokes_on:
+            how = "tool_exit"
         if how == "schema":
             return holon.completed({"said": 1})
         if how == "raises":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holon_cli.derived import After, command_of, show
+from holon_cli.exits import result_of
 
 if TYPE_CHECKING:
     from holon_cli.host import Host
@@ -27,18 +28,26 @@ def call_command(row: Operation) -> click.Command:
 
 
 def asking_command(row: Operation) -> click.Command:
-    """Make the command of a plugin's row that calls a tool and answers its result."""
+    """Make the command of a row that makes a guarded call and answers its result."""
     return command_of(row, after=_asking(row))
+
+
+def makes_a_call(row: Operation) -> bool:
+    """Tell whether a row's answer is, or has with it, the result of a call that may be held."""
+    answers = row.response.get("properties", {})
+    return "held" in answers or any(
+        "held" in each.get("properties", {}) for each in answers.get("result", {}).get("anyOf", ())
+    )
 
 
 def _asking(row: Operation) -> After:
     def ask(host: Host, out: Output, options: Mapping[str, Any], answer: Any) -> int | None:
         from holon_cli.keys import has_person
 
-        rehearsed = options.get("dry_run")
-        if answer.get("held") is None or rehearsed or out.for_programs or not has_person():
+        rehearsed, result = options.get("dry_run"), result_of(answer)
+        if result.get("held") is None or rehearsed or out.for_programs or not has_person():
             return None
-        return _asked(row, host, out, answer)
+        return _asked(row, host, out, result)
 
     return ask
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +30,43 @@ NOUNS = {
     "plugin": "Plugins, active and quarantined",
     "lane": "Lanes of one's own: begin one, check one",
     "protocol": "The operations themselves",
+}
+# Those of the lanes that the command comes with, by what brings each.
+LANE_NOUNS: Mapping[str, tuple[str, str]] = {
+    "script-artifact": ("holon_script_tools", "Scripts as frozen tools: judge, propose, try, list"),
+    "rust-code-tool": (
+        "holon_rust_tools",
+        "Compiled Rust tools: begin, propose, build, test",
+    ),
+    "crystallized-capability": ("holon_elegy", "Active tools as portable definitions: out and in"),
+    "agent-capability-profile": ("holon_elegy", "Agent profiles of Elegy: import, export"),
+    "plugin-package": (
+        "holon_plugin_packages",
+        "Packages of capabilities: register, import",
+    ),
+    "adapter": (
+        "holon_adapters",
+        "Operations of HTTP APIs: register, bind",
+    ),
+    "memory": ("holon_builtin_memory", "What a workspace remembers: search, write, list"),
+    "workflow-definition": ("holon_workflows", "Workflows: keep a definition, check it, show it"),
+    "workflow-run": (
+        "holon_workflows",
+        "Runs of workflows: start, follow, schedule, cancel",
+    ),
+    "workflow-step": ("holon_workflows", "Steps of a run: list, decide what stands still"),
+    "workflow-event": ("holon_workflows", "What happened in a run, event by event"),
+    "workflow-evidence": ("holon_workflows", "The evidence of a run and of its steps"),
+    "human-gate": (
+        "holon_workflows",
+        "Questions that wait for a person: list, answer",
+    ),
+    "target-descriptor": ("holon_workflows", "What bridges reach: places outside of Holon"),
+    "surface-map": ("holon_workflows", "What a target shows and takes, for bridges"),
+    "bridge-binding": ("holon_workflows", "Which workflow steps a bridge serves, and where"),
+    "bridge-session": ("holon_workflows", "Sessions of bridges with their targets"),
+    "bridge": ("holon_workflows", "Whether bridges are ready, and what they lack"),
+    "mcp-server": ("holon_mcp", "MCP servers: probe, register, accept, serve"),
 }
 ALIASES = {
     "tool": "runtime-tool",
@@ -135,6 +172,20 @@ COMMAND_ONLY: Mapping[tuple[str, ...], tuple[str, Callable[[], click.Command]]] 
 }
 
 
+def about(noun: str, rows: Sequence[Operation]) -> str:
+    """Say in a sentence what a noun of a lane is for: of a stranger's, which verbs it has."""
+    if noun in LANE_NOUNS:
+        return LANE_NOUNS[noun][1]
+    return f"What a plugin adds as {noun}: {', '.join(row.verb for row in rows)}"
+
+
+def installed(module: str) -> bool:
+    """Tell whether a distribution is here, without importing it."""
+    from importlib.util import find_spec
+
+    return find_spec(module) is not None
+
+
 class Verbs(HelpfulGroup):
     """The verbs of one noun: of the core's table, or of rows that a plugin offers."""
 
@@ -192,9 +243,9 @@ class Verbs(HelpfulGroup):
             from holon_cli.calling import call_command
 
             return call_command(row)
-        if row.noun not in NOUNS and "held" in row.response.get("properties", {}):
-            from holon_cli.calling import asking_command
+        from holon_cli.calling import asking_command, makes_a_call
 
+        if makes_a_call(row) and (row.noun not in NOUNS or "result" in row.response["properties"]):
             return asking_command(row)
         from holon_cli.derived import command_of
 
@@ -219,12 +270,13 @@ class Root(HelpfulGroup):
         rows = () if alone else rows_of(noun, ctx, args[1:])
         if not rows and not alone:
             return super().resolve_command(ctx, args)
-        text = f"Operations of a plugin on {noun}"
+        text = about(noun, rows)
+        other = f" `{noun}` is the same." if noun != name else ""
         group = Verbs(
             noun,
             offered=rows,
             name=name,
-            help=f"{text}.",
+            help=f"{text}.{other}",
             short_help=text,
             params=common_options(),
         )
@@ -257,9 +309,25 @@ class Root(HelpfulGroup):
         """List the commands without making them, which would import what each needs."""
         short = {noun: alias for alias, noun in ALIASES.items()}
         rows = [(short.get(noun, noun), text) for noun, text in NOUNS.items()]
-        rows += [(path[0], text) for path, (text, _) in COMMAND_ONLY.items() if len(path) == 1]
+        lanes = list(_of_lanes().items())
+        alone = [(path[0], text) for path, (text, _) in COMMAND_ONLY.items() if len(path) == 1]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+        if lanes:
+            with formatter.section("Of the lanes that are installed"):
+                formatter.write_dl(lanes)
+        with formatter.section("Without an operation"):
+            formatter.write_dl(alone)
+
+
+def _of_lanes() -> dict[str, str]:
+    """Return the nouns of the lanes that are installed, by the shortest of their names."""
+    short = {noun: alias for alias, noun in ALIASES.items()}
+    return {
+        short.get(noun, noun): text
+        for noun, (module, text) in LANE_NOUNS.items()
+        if installed(module)
+    }
 
 
 def root() -> click.Group:

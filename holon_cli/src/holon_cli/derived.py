@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holon_cli.common import Setup, common_options
+from holon_cli.drawing import SVG, draws, svg_option, written
 from holon_cli.exits import of_answer
 from holon_cli.helping import HelpfulCommand
 from holon_cli.host import Host, opened, wanted_by
@@ -49,6 +50,8 @@ def command_of(
             params = _params(row, given, setup, host)
             method = f"{row.noun}/dry-run" if options.get("dry_run") else row.method
             answer = host.dispatch(method, params)
+            if draws(row):
+                answer = written(answer, given[SVG])
             shown = after(host, out, options, answer) if after is not None else None
         return show(row, answer, out) if shown is None else shown
 
@@ -84,7 +87,7 @@ def parameters(row: Operation) -> list[click.Parameter]:
         if name in row.positional:
             made.append(_argument(name, schema, required=name in required))
         elif name not in SHARED:
-            made.append(_option(name, schema, required=name in required))
+            made.append(_option(name, schema, required=name in required, drawing=draws(row)))
     if ARGUMENTS in row.request["properties"]:
         made += _argument_parameters(row.request["properties"][ARGUMENTS])
     return made
@@ -114,9 +117,13 @@ def _argument_parameters(schema: Mapping[str, Any]) -> list[click.Parameter]:
     ]
 
 
-def _option(name: str, schema: Mapping[str, Any], *, required: bool) -> click.Option:
+def _option(
+    name: str, schema: Mapping[str, Any], *, required: bool, drawing: bool = False
+) -> click.Option:
     flag = "--" + name.replace("_", "-")
     text = schema.get("description", "")
+    if drawing and name == SVG:
+        return svg_option(text)
     kinds = schema.get("type")
     kind = kinds[0] if isinstance(kinds, list) else kinds
     if "default" in schema and kind != "boolean":
@@ -139,6 +146,8 @@ def _params(row: Operation, given: Mapping[str, Any], setup: Setup, host: Host) 
         for name in properties
         if (value := given.get(name)) not in (None, ())
     }
+    if draws(row):
+        params[SVG] = SVG in params
     for name in SHARED:
         if name in properties and getattr(setup, name) is not None:
             params[name] = getattr(host.caller, name)

@@ -27,6 +27,8 @@ _BY_STATUS = {
     "rejected": Exit.REJECTED,
 }
 _GIVEN = ("approved", "consumed")
+# What the result of a call has and no other answer.
+RESULT = frozenset({"call_id", "evidence_refs", "replayed_from", "status"})
 
 
 def of_status(status: str) -> Exit:
@@ -42,15 +44,37 @@ def of_run(state: str) -> Exit:
     return _BY_RUN.get(state, Exit.BLOCKED)
 
 
+def result_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the result of the call that an answer is about, where there is one; else it itself."""
+    result = answer.get("result")
+    return result if isinstance(result, Mapping) and result.keys() >= RESULT else answer
+
+
+def _of_validation(answer: Mapping[str, Any]) -> Exit:
+    """Return the exit code of a judgement: of a document, or of a tool by its fixtures."""
+    if not answer.get("valid", True) or not answer.get("usable", True):
+        return Exit.REJECTED
+    run = answer.get("validation")
+    return Exit.COMPLETED if run is None or run["passed"] else Exit.FAILED
+
+
 def of_answer(method: str, answer: Mapping[str, Any]) -> Exit:
     """Return the exit code of an operation's answer."""
+    result = result_of(answer)
+    if result is not answer:
+        return of_answer(method, result)
     status = answer.get("status")
     if isinstance(status, str) and status in _BY_STATUS:
         return of_status(status)
     if method in ("workflow-run/ready-run", "workflow-run/resume"):
         return of_run(answer["state"])
-    if method == "workflow-definition/validate":
-        return Exit.COMPLETED if answer["valid"] else Exit.REJECTED
+    if method.endswith("/validate"):
+        return _of_validation(answer)
+    if method == "frozen-tool-proposal/revalidate":
+        blocked = any(each["state"] == "blocked" for each in answer["proposals"])
+        return Exit.FAILED if blocked else Exit.COMPLETED
+    if method == "script-artifact/test":
+        return Exit.COMPLETED if answer["passed"] else Exit.FAILED
     if method == "evidence/verify":
         sound = answer["consistent"] and answer["matches_head"] is not False
         return Exit.COMPLETED if sound else Exit.FAILED

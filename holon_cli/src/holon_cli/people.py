@@ -55,10 +55,10 @@ def cell(name: str, value: Any) -> str:
     """Write one value in one safe line."""
     if value is None:
         return ""
-    if name.endswith("_unix_seconds") and isinstance(value, int):
-        return _moment(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if _is_time(name, value):
+        return _moment(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return escape_controls(", ".join(value))
     if isinstance(value, (Mapping, list, tuple)):
@@ -67,7 +67,12 @@ def cell(name: str, value: Any) -> str:
     return escape_controls(f"{first} …" if rest.strip() else first)
 
 
-def _moment(seconds: int) -> str:
+def _is_time(name: str, value: Any) -> bool:
+    """Tell whether a member of an answer is a time: by its name, as every answer names them."""
+    return name.endswith(("_unix_seconds", "_at")) and type(value) in (int, float)
+
+
+def _moment(seconds: float) -> str:
     from datetime import datetime
 
     try:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from holon_cli.exits import RESULT, result_of
+from holon_cli.frozen_view import is_record, show_record
 from holon_cli.people import show_facts, show_json, show_table, styled
 from holon_core.records.words import ApprovalRequirement
 from holon_core.visible import escape_controls
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from holon_core.records.operation import Operation
 
 Answer = Mapping[str, Any]
-# What the result of a call has and no other answer.
-RESULT = frozenset({"call_id", "evidence_refs", "replayed_from", "status"})
 TOOLS = "runtime-tool/list"
 OWN = "itself_requires"
 LABELS = {(TOOLS, "approval"): OWN}
@@ -26,14 +26,36 @@ LABELS = {(TOOLS, "approval"): OWN}
 
 def present(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
     """Show an answer: what was asked for on ``out``, what is about it on ``notes``."""
+    result = result_of(answer)
     if answer.keys() >= RESULT:
         present_result(answer, out=out, notes=notes)
+    elif is_record(answer):
+        show_record(answer, out, notes)
+    elif is_record(answer.get("proposal")):
+        show_record(answer["proposal"], out, notes, next_step=result is answer)
+        _present_around(answer, out=out, notes=notes)
     elif row.method == "execution-approval/read":
         _present_approval(answer, out)
     elif row.listing is not None:
         _present_listing(row, answer, out=out, notes=notes)
     else:
         show_facts(out, answer)
+
+
+def _present_around(answer: Answer, *, out: Console, notes: Console) -> None:
+    """Show what is told with the record of a frozen tool: findings, its graph, a call's result."""
+    for finding in answer.get("findings", ()):
+        notes.print(Text(f"  {_finding(finding)}"))
+    show_facts(out, {"graph": answer.get("graph")})
+    if result_of(answer) is not answer:
+        present_result(answer["result"], out=out, notes=notes)
+
+
+def _finding(finding: Answer) -> str:
+    place = finding["path"] or "/"
+    return escape_controls(
+        f"{finding['severity']} {finding['code']} at {place}: {finding['message']}"
+    )
 
 
 def present_result(result: Answer, *, out: Console, notes: Console) -> None:
@@ -81,9 +103,7 @@ def present_findings(subject: str, findings: Any, notes: Console) -> None:
     """Show everything that a rejection found."""
     notes.print(Text(f"{escape_controls(subject)} rejected:"))
     for finding in findings:
-        place = escape_controls(finding["path"] or "/")
-        text = f"  {finding['severity']} {finding['code']} at {place}: {finding['message']}"
-        notes.print(Text(escape_controls(text)))
+        notes.print(Text(f"  {_finding(finding)}"))
 
 
 def _present_listing(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
@@ -92,7 +112,7 @@ def _present_listing(row: Operation, answer: Answer, *, out: Console, notes: Con
     further = [key for key in answer if key.startswith("next_")]
     show_facts(out, {k: v for k, v in answer.items() if k not in (listing, *further)})
     items = answer[listing]
-    if items or not out.is_terminal:
+    if items:
         columns = [LABELS.get((row.method, column), column) for column in row.columns]
         show_table(out, columns, map(_labelled, items) if row.method == TOOLS else items)
     else:

@@ -167,5 +167,6 @@ def _failed(problem: StructuredFailure, *, blocked: bool = False) -> ExecutorOut
         failure=ExecutorFailure(
             kind=problem.kind, code=problem.code, message=problem.message, details=problem.details
         ),
-        started=not blocked,
+        # What never started used nothing up.
+        started=not blocked and problem.code != "spawn_failed",
     )

@@ -143,5 +143,6 @@ def _failed(
         failure=ExecutorFailure(
             kind=problem.kind, code=problem.code, message=problem.message, details=problem.details
         ),
-        started=started and not blocked,
+        # What never started used nothing up.
+        started=started and not blocked and problem.code != "spawn_failed",
     )

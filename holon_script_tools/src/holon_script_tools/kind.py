@@ -163,5 +163,6 @@ def _failed(
         failure=ExecutorFailure(
             kind=problem.kind, code=problem.code, message=problem.message, details=problem.details
         ),
-        started=started,
+        # What never started used nothing up.
+        started=started and problem.code != "spawn_failed",
     )

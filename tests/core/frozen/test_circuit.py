@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -128,17 +129,100 @@ def test_it_is_open_for_every_process_and_for_one_version_alone(
         assert codes(there, first.id, 1) == [""]
 
 
+@pytest.mark.parametrize("how", ["call", "acall"])
+def test_who_sends_what_it_chokes_on_shuts_it_for_nobody(
+    runtime: Runtime, session: Session, kind: Echoes, place: Path, how: str
+) -> None:
+    """Valid input, failing each time, however often: its fixtures pass, so it serves the others."""
+    record = brought_to(runtime, session, S.ACTIVE)
+    mallory = runtime.session(principal="mallory", workspace=place)
+    kind.chokes_on = {"poison"}
+    kind.runs.clear()
+
+    def poison() -> Any:
+        if how == "call":
+            return mallory.call(record.id, {"text": "poison"})
+        return asyncio.run(mallory.acall(record.id, {"text": "poison"}))
+
+    made = [poison() for _ in range(9)]
+
+    assert {each.failure.code for each in made} == {"tool_exit"}
+    assert session.call(record.id, {"text": "a"}).status is Status.COMPLETED
+    assert sum(run["trial"] for run in kind.runs) == 1
+    last = runtime.evidence.read(made[2].call_id)[-1]
+    assert (last.kind, last.body["failures"]) == ("circuit_kept", 3)
+    assert made[2].evidence_refs[-1].seq == last.seq
+
+
+def test_its_fixtures_are_run_for_a_suspicion_once_a_minute(
+    runtime: Runtime, session: Session, kind: Echoes, clock: ManualClock
+) -> None:
+    """Successes in between change nothing: nobody has them run as often as he likes."""
+    record = brought_to(runtime, session, S.ACTIVE)
+    kind.chokes_on = {"poison"}
+    kind.runs.clear()
+    for _ in range(3):
+        for _ in range(4):
+            session.call(record.id, {"text": "poison"})
+        session.call(record.id, {"text": "a"})
+        clock.advance(25)
+    assert sum(run["trial"] for run in kind.runs) == 1
+
+    for _ in range(3):
+        session.call(record.id, {"text": "poison"})
+
+    assert sum(run["trial"] for run in kind.runs) == 2
+
+
+def test_a_tool_that_breaks_after_it_was_suspected_is_found_out(
+    runtime: Runtime, session: Session, kind: Echoes, clock: ManualClock
+) -> None:
+    """Within a minute, by the next failure."""
+    record = brought_to(runtime, session, S.ACTIVE)
+    kind.chokes_on = {"poison"}
+    for _ in range(3):
+        session.call(record.id, {"text": "poison"})
+    break_by(kind, "tool_exit")
+    clock.advance(60)
+
+    assert codes(session, record.id, 4) == [*["tool_exit"] * 3, "circuit_open"]
+
+
+def test_what_policy_says_of_a_caller_does_not_make_a_tool_look_broken(
+    tmp_path: Path, runtime: Runtime, session: Session, kind: Echoes, place: Path
+) -> None:
+    """Its fixtures run for whoever proved it, so that a caller denied their input opens nothing."""
+    record = brought_to(runtime, session, S.ACTIVE)
+    deny = {"principal": "mallory", "decision": "deny", "arguments": {"text": {"equals": "hi"}}}
+    kind.chokes_on = {"poison"}
+    with open_runtime(
+        tmp_path / "root", kind, clock=runtime._guard.clock, config={"rules": [deny]}
+    ) as other:
+        mallory = other.session(principal="mallory", workspace=place)
+        denied = mallory.call(record.id, {"text": "hi"}).failure
+        assert denied is not None
+        assert denied.code == "policy_denied"
+        for _ in range(4):
+            mallory.call(record.id, {"text": "poison"})
+        ann = other.session(principal="ann", workspace=place)
+
+        assert ann.call(record.id, {"text": "a"}).status is Status.COMPLETED
+
+
 def test_the_opening_is_in_the_evidence_of_the_call_that_did_it(
     runtime: Runtime, session: Session, kind: Echoes
 ) -> None:
-    """In the transaction that closes it."""
+    """With the fixture's run that says so."""
     record = brought_to(runtime, session, S.ACTIVE)
     break_by(kind, "timeout")
     last = [session.call(record.id, {"text": "a"}) for _ in range(3)][-1]
 
-    kinds = [row.kind for row in runtime.evidence.read(last.call_id)]
+    rows = runtime.evidence.read(last.call_id)
 
-    assert kinds == ["accepted", "failed", "circuit_opened"]
+    assert [row.kind for row in rows] == ["accepted", "failed", "circuit_opened"]
+    trial = runtime.evidence.read(rows[-1].body["fixture_call"])
+    assert trial[0].body["trial"] == "fixture:hi"
+    assert [ref.seq for ref in last.evidence_refs] == [row.seq for row in rows]
 
 
 def test_drift_of_a_tool_that_claims_determinism_is_recorded(

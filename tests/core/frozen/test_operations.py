@@ -52,6 +52,9 @@ def test_a_tool_goes_its_whole_way_by_operations(
     assert [each["state"] for each in ask("revalidate")["proposals"]] == ["active"]
     drawn = ask("read", id=tool, graph=True)
     assert "active" in drawn["graph"]
+    assert drawn["svg"] is None
+    drawn = ask("read", id=tool, svg=True)
+    assert drawn["graph"] is None
     assert (drawn["svg"] is None) is (resolve_program("dot") is None)
     assert [each["id"] for each in ask("list", state="active")["proposals"]] == [tool]
     second = ask("create", proposal=proposal(purpose="Best"), calls=recorded(session))

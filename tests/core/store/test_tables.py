@@ -149,7 +149,7 @@ USES: dict[str, Callable[[Tables], object]] = {
     "blob": lambda t: t.blob("0"),
     "put_circuit": lambda t: [
         t.put_circuit("t", row)  # type: ignore[func-returns-value]
-        for row in (CircuitRow(1, 0, "c"), None)
+        for row in (CircuitRow(1, 0, "c", 7), None)
     ],
     "circuit": lambda t: t.circuit("t"),
     "seen_output": lambda t: t.seen_output("t", "i"),

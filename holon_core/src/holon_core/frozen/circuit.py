@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.guard import Guard
     from holon_core.records.failure import StructuredFailure
+    from holon_core.records.frozen import ValidationRun
     from holon_core.store.protocol import Tables
 
 K = StructuredFailureKind
@@ -47,23 +48,26 @@ class Watch:
         """Count a drift failure, close the circuit after a success, compare outputs."""
         tool = attempt.entry.tool.id
         if problem is None:
-            if tables.circuit(tool) is not None:
-                tables.put_circuit(tool, None)
+            self._forgive(tables, tool)
             if self._deterministic and output is not None:
                 self._compare(tables, attempt, output)
         elif problem.kind in DRIFT_KINDS:
-            self._count(tables, attempt)
+            before = tables.circuit(tool) or CircuitRow(0, 0, "")
+            again = before._replace(failures=before.failures + 1, call=attempt.call_id)
+            tables.put_circuit(tool, again)
 
-    def _count(self, tables: Tables, attempt: Attempt) -> None:
-        tool, now = attempt.entry.tool.id, int(self._guard.clock.now())
-        before = tables.circuit(tool)
-        failures = (0 if before is None else before.failures) + 1
-        was_open = before is not None and before.opened_at > 0
-        opens = failures >= THRESHOLD
-        opened_at = now if opens else 0
-        tables.put_circuit(tool, CircuitRow(failures, opened_at, attempt.call_id))
-        if opens and not was_open:
-            self._record(tables, attempt, "circuit_opened", {"failures": str(failures)})
+    def _forgive(self, tables: Tables, tool: str) -> None:
+        """Begin the count anew.
+
+        That its fixtures passed lately is kept: else anybody could have them run at will.
+        """
+        row = tables.circuit(tool)
+        if row is None:
+            return
+        if row.cleared_at <= int(self._guard.clock.now()) - OPEN_S:
+            tables.put_circuit(tool, None)
+        elif row.failures or row.opened_at:
+            tables.put_circuit(tool, CircuitRow(0, 0, row.call, row.cleared_at))
 
     def _compare(self, tables: Tables, attempt: Attempt, output: bytes) -> None:
         tool = attempt.entry.tool
@@ -81,12 +85,16 @@ class Watch:
                 "input_sha256": quote(given),
                 "output_sha256": quote(made),
             }
-            self._record(tables, attempt, "drift", fields)
+            record(self._guard, tables, attempt, "drift", fields)
 
-    def _record(self, tables: Tables, attempt: Attempt, kind: str, fields: dict[str, str]) -> None:
-        fields = {**fields, "tool": attempt.entry.fragment}
-        draft = self._guard.recorder.draft(attempt.chain, attempt.call_id, kind, fields)
-        attempt.seqs.append(tables.append(draft))
+
+def record(
+    guard: Guard, tables: Tables, attempt: Attempt, kind: str, fields: dict[str, str]
+) -> None:
+    """Record what a call's end says of its tool, in the trail of the call."""
+    fields = {**fields, "tool": attempt.entry.fragment}
+    draft = guard.recorder.draft(attempt.chain, attempt.call_id, kind, fields)
+    attempt.seqs.append(tables.append(draft))
 
 
 def open_circuit(guard: Guard, tool: str) -> StructuredFailure | None:
@@ -99,21 +107,44 @@ def open_circuit(guard: Guard, tool: str) -> StructuredFailure | None:
     return failure("circuit_open", text, failures=row.failures, retry_after_s=left, call=row.call)
 
 
+def is_suspect(guard: Guard, tool: str) -> bool:
+    """Tell whether a tool failed so often in a row that its fixtures have to say whose fault it is.
+
+    Once a minute at most: between two such trials its failures are only counted.
+    """
+    row = guard.store.read(lambda tables: tables.circuit(tool))
+    if row is None or row.failures < THRESHOLD or row.opened_at:
+        return False
+    return row.cleared_at <= int(guard.clock.now()) - OPEN_S
+
+
 def is_due(guard: Guard, tool: str) -> bool:
     """Tell whether an open circuit may be tried by a fixture now."""
     row = guard.store.read(lambda tables: tables.circuit(tool))
     return row is not None and 0 < row.opened_at <= int(guard.clock.now()) - OPEN_S
 
 
-def settle_probe(guard: Guard, tool: str, *, passed: bool, call: str) -> None:
-    """Close a circuit whose fixtures passed; open it for another while where they did not."""
+def settle_probe(guard: Guard, tool: str, *, run: ValidationRun, attempt: Attempt | None) -> None:
+    """Let a circuit be closed where fixtures passed, open it for a while where they did not.
+
+    Args:
+        guard: The parts.
+        tool: Its id.
+        run: Of its fixtures.
+        attempt: The call whose failure made it suspect; ``None`` where it was open already.
+    """
+    trial = run.fixtures[-1].call_id
 
     def work(tables: Tables) -> None:
         row = tables.circuit(tool)
         if row is None:
             return
         now = int(guard.clock.now())
-        again = CircuitRow(row.failures, now, call or row.call)
-        tables.put_circuit(tool, None if passed else again)
+        kept = CircuitRow(0, 0, row.call, now)
+        tables.put_circuit(tool, kept if run.passed else CircuitRow(row.failures, now, trial))
+        if attempt is not None:
+            kind = "circuit_kept" if run.passed else "circuit_opened"
+            fields = {"failures": str(row.failures), "fixture_call": quote(trial)}
+            record(guard, tables, attempt, kind, fields)
 
     guard.store.transact(work)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from holon_core.catalogue.catalogue import Entry
-from holon_core.frozen.circuit import Watch, is_due, open_circuit, settle_probe
+from holon_core.errors import HolonError
+from holon_core.frozen.circuit import (
+    DRIFT_KINDS,
+    Watch,
+    is_due,
+    is_suspect,
+    open_circuit,
+    settle_probe,
+)
 from holon_core.frozen.fixtures import run_fixtures
 from holon_core.guard.execute import failed
+from holon_core.guard.results import refs
+from holon_core.records.caller import CallerContext
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.fallback import FallbackKind, FallbackOffer
 from holon_core.records.frozen import RUNNING_STATES, FrozenState, FrozenToolRecord
@@ -34,6 +45,16 @@ NEXT_ACTIONS = {
     FallbackKind.MANUAL: "hand the work, with these arguments, to whom it names",
     FallbackKind.REGENERATION: "have the tool made anew, from its record, as a new version",
 }
+
+
+def _prover(record: FrozenToolRecord) -> CallerContext:
+    """Return on whose behalf fixtures are run: of who proved the tool, never of who calls it.
+
+    So nothing that policy says of a caller, and no budget of it, makes a tool look broken.
+    """
+    run = record.validation
+    by = record.proposed_by if run is None else run.by
+    return CallerContext(principal=by, workspace=record.workspace)
 
 
 class Live:
@@ -131,9 +152,10 @@ class Live:
             return
         if self._guard.workspaces.usable(workspace, attempt.caller.principal) is None:
             return
-        self._probe(record, attempt)
+        self._probe(record, attempt, suspect=False)
 
-    def _probe(self, record: FrozenToolRecord, attempt: Attempt) -> None:
+    def _probe(self, record: FrozenToolRecord, attempt: Attempt, *, suspect: bool) -> None:
+        """Let a tool's fixtures say whether it works; one process at a time asks them."""
         if self._kinds.unready(record):
             return
         guard, name = self._guard, f"circuit:{record.id}"
@@ -144,15 +166,35 @@ class Live:
         if taken is None:
             return
         try:
-            run = run_fixtures(guard, self._kinds, record, attempt.caller)
-            settle_probe(guard, record.id, passed=run.passed, call=run.fixtures[-1].call_id)
+            run = run_fixtures(guard, self._kinds, record, _prover(record))
+            settle_probe(guard, record.id, run=run, attempt=attempt if suspect else None)
         finally:
             guard.store.transact(lambda tables: tables.drop_lease(name, owner))
 
+    def _suspect(self, attempt: Attempt) -> None:
+        """Have a tool's fixtures decide whose fault its failures in a row are.
+
+        The tool's, where they fail as well: then its circuit opens. Else it is what this
+        caller sends, and nobody else is to suffer from it.
+        """
+        if not is_suspect(self._guard, attempt.tool_id):
+            return
+        record = self._record(attempt.entry.tool)
+        if record is not None and record.definition.fixtures:
+            self._probe(record, attempt, suspect=True)
+
     def after(self, attempt: Attempt, result: ToolResult) -> ToolResult:
-        """Offer a frozen tool's fallback where it could not serve; nothing of it is done."""
+        """Look into failures in a row; offer the fallback where a tool could not serve.
+
+        Nothing of a fallback is done.
+        """
         from attrs import evolve
 
+        if attempt.accepted and result.failure and result.failure.kind in DRIFT_KINDS:
+            with contextlib.suppress(HolonError):
+                # What came of the call is known, and stays what it is.
+                self._suspect(attempt)
+            result = evolve(result, evidence_refs=refs(attempt))
         if not attempt.tool_id.startswith("frozen.") or result.failure is None or result.held:
             return result
         record = self._records.get(attempt.tool_id)

@@ -71,7 +71,9 @@ async def acall(guard: Guard, attempt: Attempt) -> ToolResult:
         return await _acall(guard, attempt)
     await _in_thread(guard, lambda: lifecycle.before(attempt))
     result = await _acall(guard, attempt)
-    return result if result.failure is None else lifecycle.after(attempt, result)
+    if result.failure is None:
+        return result
+    return await _in_thread(guard, lambda: lifecycle.after(attempt, result))
 
 
 async def _acall(guard: Guard, attempt: Attempt) -> ToolResult:

@@ -14,6 +14,7 @@ from holon_core.operations.schemas import (
     REASON,
     WORKSPACE,
     choice,
+    flag,
     params,
     text,
     whole,
@@ -121,7 +122,7 @@ def read(door: Door, given: Params) -> Any:
         "proposal": to_json(record),
         "findings": to_json(findings),
         "graph": mermaid(record) if given.get("graph") else None,
-        "svg": svg(record) if given.get("graph") else None,
+        "svg": svg(record) if given.get("svg") else None,
     }
 
 
@@ -275,11 +276,8 @@ ROWS = (
         request=params(
             ("id",),
             id=ID,
-            graph={
-                "type": "boolean",
-                "description": "Also lifecycle and provenance: Mermaid, SVG with graphviz.",
-                "default": False,
-            },
+            graph=flag("Also lifecycle and provenance as a graph, in Mermaid's words."),
+            svg=flag("Draw that graph as SVG, where graphviz is on this machine."),
         ),
         response=answer(
             proposal=RECORD,

@@ -8,16 +8,21 @@ from holon_core.store.rows import decodes, number, text
 
 
 class CircuitRow(NamedTuple):
-    """The failures in a row of one tool, and when its circuit opened (0: it is closed)."""
+    """The failures in a row of one tool, and what its fixtures said of them.
+
+    ``opened_at`` is when its circuit opened (0: it is closed), ``cleared_at`` when its fixtures
+    last passed in spite of the failures (0: never).
+    """
 
     failures: int
     opened_at: int
     call: str
+    cleared_at: int = 0
 
 
 @decodes("a circuit")
 def _circuit(row: tuple[Any, ...]) -> CircuitRow:
-    return CircuitRow(number(row[0]), number(row[1]), text(row[2]))
+    return CircuitRow(number(row[0]), number(row[1]), text(row[2]), number(row[3]))
 
 
 class FrozenTables:
@@ -28,7 +33,7 @@ class FrozenTables:
     def circuit(self, tool: str) -> CircuitRow | None:
         """Return the circuit of a tool; ``None`` where nothing failed since it was closed."""
         row = self._sql(
-            "select failures, opened_at, call from circuits where tool=?", (tool,)
+            "select failures, opened_at, call, cleared_at from circuits where tool=?", (tool,)
         ).fetchone()
         return None if row is None else _circuit(row)
 
@@ -37,7 +42,7 @@ class FrozenTables:
         if circuit is None:
             self._sql("delete from circuits where tool=?", (tool,))
         else:
-            self._sql("insert or replace into circuits values(?,?,?,?)", (tool, *circuit))
+            self._sql("insert or replace into circuits values(?,?,?,?,?)", (tool, *circuit))
 
     def seen_output(self, tool: str, input_digest: str) -> tuple[str, str] | None:
         """Return output digest and call of the first run of an input, or ``None``."""

@@ -69,7 +69,7 @@ V1 = (
     "create table blobs(digest text primary key, size integer not null, body blob not null)",
     """create table circuits(
         tool text primary key, failures integer not null, opened_at integer not null,
-        call text not null) without rowid""",
+        call text not null, cleared_at integer not null) without rowid""",
     """create table seen_outputs(
         tool text not null, input text not null, output text not null, call text not null,
         primary key(tool, input)) without rowid""",
