@@ -149,3 +149,28 @@ def test_every_noun_of_an_installed_lane_has_its_sentence(inside: Inside) -> Non
 
     nouns = {row["method"].partition("/")[0] for row in rows}
     assert nouns - set(NOUNS) - set(LANE_NOUNS) == set()
+
+
+def test_a_tool_leaves_into_a_file_and_comes_in_from_it(
+    holon: Command, propose: Callable[..., str], inside: Inside
+) -> None:
+    """What the one command prints, the other reads."""
+    tool = propose()
+    inside("frozen-tool", "validate", tool, "--workspace", "desk")
+    for _ in range(2):
+        asked = inside("frozen-tool", "promote", tool, "--workspace", "desk", "--json")
+        held = asked.json["result"]["held"]
+        inside("approval", "approve", held, "--reason", "ok")
+        inside("tool", "release", held, "--workspace", "desk")
+    out = inside("crystallized-capability", "export", tool)
+    (holon.folder / "tool.json").write_text(out.out, encoding="utf-8")
+    (holon.folder / "other").mkdir()
+    inside("workspace", "open", "other")
+
+    checked = inside("crystallized-capability", "validate", "tool.json")
+    came = inside("crystallized-capability", "import", "tool.json", "--workspace", "other")
+
+    assert (out.code, checked.code, came.code) == (Exit.COMPLETED,) * 3
+    assert json.loads(out.out)["lifecycleState"] == "active"
+    assert "state: proposed" in came.out
+    assert "/repeat~1" in came.out

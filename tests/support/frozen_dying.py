@@ -15,6 +15,7 @@ from holon_core.frozen.moving import Mover
 # Where it dies, and at which of the moves that need an approval.
 PHASES = (
     "after propose",
+    "after candidate",
     "in fixture",
     "after fixtures",
     "after hold",
@@ -25,6 +26,10 @@ PHASES = (
     "before move to active",
     "inside move to active",
     "after move to active",
+    "after block",
+    "before move to validated",
+    "inside move to validated",
+    "after move to validated",
 )
 
 
@@ -53,6 +58,9 @@ def main(folder: Path, phase: str) -> None:
     record = frozen.create(proposal(), caller=session.caller, calls=recorded(session))
     if phase == "after propose":
         die()
+    frozen.promote(record.id, session=session)
+    if phase == "after candidate":
+        die()
     kind.dies = phase == "in fixture"
     record = frozen.validate(record.id, caller=session.caller)
     if phase == "after fixtures":
@@ -69,6 +77,13 @@ def main(folder: Path, phase: str) -> None:
         if phase.endswith(state.value):
             _arm(phase.partition(" ")[0])
         settle(runtime, session, asked.held)
+    frozen.block(record.id, by="op", reason="stop")
+    if phase == "after block":
+        die()
+    back = frozen.unblock(record.id, session=session, reason="it was a mistake").result
+    assert back is not None
+    _arm(phase.partition(" ")[0])
+    settle(runtime, session, back.held)
 
 
 def _arm(when: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,10 @@ LABELS = {(TOOLS, "approval"): OWN}
 def present(row: Operation, answer: Answer, *, out: Console, notes: Console) -> None:
     """Show an answer: what was asked for on ``out``, what is about it on ``notes``."""
     result = result_of(answer)
-    if answer.keys() >= RESULT:
+    if answer.keys() == {"definition"}:
+        # A document, which is read again as it stands.
+        out.print(Text(json.dumps(answer["definition"], indent=2)))
+    elif answer.keys() >= RESULT:
         present_result(answer, out=out, notes=notes)
     elif is_record(answer):
         show_record(answer, out, notes)

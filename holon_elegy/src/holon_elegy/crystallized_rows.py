@@ -75,6 +75,7 @@ def rows() -> list[Operation]:
             authority=Authority.CALLER,
             effects=frozenset({Effect.HOST_STATE_WRITE}),
             handler=import_tool,
+            positional=("definition",),
             doc=(
                 "Take a portable definition in as a proposed tool of the caller's workspace: no "
                 "trust travels with it."
@@ -88,6 +89,7 @@ def rows() -> list[Operation]:
             authority=Authority.CALLER,
             effects=frozenset({Effect.NONE}),
             handler=validate,
+            positional=("definition",),
             doc="Judge a portable definition; nothing is stored.",
         ),
     ]

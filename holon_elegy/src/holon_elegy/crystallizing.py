@@ -5,17 +5,27 @@ Nothing of a host leaves with one, and nothing of trust comes with one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from elegy_contracts import canonical, examine
 from holon_core.errors import Refused, Rejected
-from holon_core.records.failure import failure
+from holon_core.operations.answers import to_json
+from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.finding import Finding
-from holon_core.records.frozen import FixtureStatus, FrozenState, FrozenToolRecord
+from holon_core.records.frozen import FrozenState, FrozenToolRecord
 from holon_core.records.words import EFFECT_ORDER, ApprovalRequirement, Effect
 from holon_core.wire.canonical import sha256_hex
 from holon_elegy.effects import EFFECTS
+from holon_elegy.portable_files import (
+    CONTENT,
+    Read,
+    command_of,
+    file_of,
+    fixtures_of,
+    refuse_clash,
+)
 
 if TYPE_CHECKING:
     from holon_core.runtime import Runtime
@@ -23,6 +33,10 @@ if TYPE_CHECKING:
 CONTRACT = "crystallized-capability"
 VERSION = "elegy-crystallized-capability/v1"
 EFFECT_HINT = "effect."
+# A folder such as / stands in any text, and tells nothing.
+SHORTEST = 4
+# The form of every id that a host makes: of calls, approvals, runs, sessions, outputs.
+_ID = re.compile(r"(?<![0-9A-Za-z])[a-z][0-9a-f]{32}(?![0-9A-Za-z])")
 # The class of each effect in the vocabulary of the portable contract, from harmless on.
 CLASSES: Mapping[Effect, str] = {
     Effect.NONE: "none",
@@ -51,8 +65,8 @@ def export(runtime: Runtime, record: FrozenToolRecord) -> dict[str, Any]:
         Contract data, which its own schema and rules admit.
 
     Raises:
-        Refused: ``lifecycle_blocked``: it is not active; ``unsupported_capability``: its kind
-            keeps what the portable form has no place for.
+        Refused: ``lifecycle_blocked``: it is not active; ``unsupported_capability``: its sources
+            take the folder that the portable form needs.
         Rejected: Something of this host is in it, with the path of each place.
     """
     if record.state is not FrozenState.ACTIVE:
@@ -73,6 +87,7 @@ def _definition(runtime: Runtime, record: FrozenToolRecord) -> dict[str, Any]:
     definition = record.definition
     effects = definition.policy.effects
     classes = [CLASSES[effect] for effect in effects]
+    validation, files = fixtures_of(definition)
     return {
         "schemaVersion": VERSION,
         "identity": {"namespace": definition.kind, "name": definition.name},
@@ -80,7 +95,7 @@ def _definition(runtime: Runtime, record: FrozenToolRecord) -> dict[str, Any]:
         "version": str(record.version),
         "description": definition.purpose,
         "lifecycleState": "active",
-        "implementation": _implementation(runtime, record),
+        "implementation": _implementation(runtime, record, files),
         "inputSchema": dict(definition.input_schema),
         "outputSchema": dict(definition.output_schema),
         "variableSlots": [
@@ -101,7 +116,7 @@ def _definition(runtime: Runtime, record: FrozenToolRecord) -> dict[str, Any]:
                 *definition.risk_hints,
             ],
         },
-        "validation": list(_validation(record)),
+        "validation": validation,
         "compatibility": {"contract": VERSION},
         "secretSlots": [
             {"name": each.name.lower(), "purpose": each.purpose or each.name.lower()}
@@ -110,28 +125,27 @@ def _definition(runtime: Runtime, record: FrozenToolRecord) -> dict[str, Any]:
     }
 
 
-def _implementation(runtime: Runtime, record: FrozenToolRecord) -> dict[str, Any]:
+def _implementation(
+    runtime: Runtime, record: FrozenToolRecord, more: list[dict[str, str]]
+) -> dict[str, Any]:
     definition = record.definition
-    content = dict(definition.content)
-    command = content.pop("command", [])
-    if content:
-        text = f"the portable form has no place for {', '.join(sorted(content))}"
-        raise Refused(failure("unsupported_capability", text))
-    frozen = runtime.tools.frozen
-    made: dict[str, Any] = {
-        "kind": definition.kind,
-        "files": [
-            {
-                "path": each.path,
-                "sha256": each.sha256,
-                "content": frozen.file(each.sha256).decode(),
-            }
-            for each in definition.files
-        ],
-    }
-    if command:
+    refuse_clash(definition)
+    files = [
+        {
+            "path": each.path,
+            "sha256": each.sha256,
+            "content": runtime.tools.frozen.file(each.sha256).decode(),
+        }
+        for each in definition.files
+    ]
+    made: dict[str, Any] = {"kind": definition.kind}
+    command = command_of(definition.content)
+    if command is not None:
         made |= {"language": command[0], "entryPoint": command[1], "arguments": command[2:]}
-    return made
+    elif definition.content:
+        made["entryPoint"] = CONTENT
+        files.append(file_of(CONTENT, to_json(dict(definition.content))))
+    return {**made, "files": [*files, *more]}
 
 
 def _provenance(record: FrozenToolRecord) -> dict[str, Any]:
@@ -142,28 +156,38 @@ def _provenance(record: FrozenToolRecord) -> dict[str, Any]:
     return {"kind": "frozen-tool", "digest": record.digest, "summary": text}
 
 
-def _validation(record: FrozenToolRecord) -> Iterator[dict[str, Any]]:
-    """Write fixtures that need no files and complete with an exact output."""
-    for each in record.definition.fixtures:
-        exact = each.expect.status is FixtureStatus.COMPLETED and each.expect.output is not None
-        if exact and not each.files:
-            yield {"id": each.name, "input": dict(each.input), "output": each.expect.output}
-
-
 def _private(runtime: Runtime, record: FrozenToolRecord, made: Any) -> Iterator[Finding]:
     """Find ids, places and secrets of this store in any text of a definition."""
-    workspace = runtime.workspaces.read(record.workspace)
-    root = runtime._parts.root
-    names = [record.workspace, workspace.root_path, *(ref.call_id for ref in record.provenance)]
-    names += [ref.call_id for ref in (record.validation.fixtures if record.validation else ())]
-    names += [slot.ref for slot in record.definition.secret_slots]
-    names += [] if root is None else [str(root)]
+    _know_secrets(runtime, record)
+    names = [*_places(runtime), *(slot.ref for slot in record.definition.secret_slots)]
     for path, text in _texts(made, ""):
-        if any(name and name in text for name in names):
+        if _ID.search(text) or any(name in text for name in names if len(name) >= SHORTEST):
             message = "an id, a place or a secret reference of this host stands in it"
             yield Finding(code="record_invalid", message=message, path=path)
         elif runtime._guard.redactor.text(text) != text:
             yield Finding(code="record_invalid", message="a secret stands in it", path=path)
+
+
+def _places(runtime: Runtime) -> Iterator[str]:
+    """Yield the storage root, and id and folder of each workspace of the store."""
+    root = runtime._parts.root
+    if root is not None:
+        yield str(root)
+    after = ""
+    while page := runtime.workspaces.list(after=after, limit=1000):
+        for each in page:
+            yield from (each.id, each.root_path)
+        after = page[-1].id
+
+
+def _know_secrets(runtime: Runtime, record: FrozenToolRecord) -> None:
+    """Have every secret that is bound here known, so that its value is found in any text."""
+    guard = runtime._guard
+    slots = [slot.ref for slot in record.definition.secret_slots]
+    for ref in dict.fromkeys([*slots, *guard.secrets.references]):
+        found = guard.secrets.fetch(ref)
+        if not isinstance(found, StructuredFailure):
+            guard.redactor.register(ref, found.reveal())
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -198,7 +222,10 @@ def proposal_of(data: Any, secret_refs: Mapping[str, str]) -> tuple[dict[str, An
     findings += _unfit(data) if not findings else []
     if findings:
         raise Rejected("the definition", findings)
-    return _proposal(data, secret_refs), sha256_hex(canonical(data))
+    read = Read(data)
+    if read.findings:
+        raise Rejected("the definition", read.findings)
+    return _proposal(data, secret_refs, read), sha256_hex(canonical(data))
 
 
 def _unfit(data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -210,14 +237,15 @@ def _unfit(data: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding(code="source_invalid", message="it is not of its digest", path=where)
 
 
-def _proposal(data: Mapping[str, Any], secret_refs: Mapping[str, str]) -> dict[str, Any]:
-    made, governance = data["implementation"], data.get("governance", {})
+def _proposal(
+    data: Mapping[str, Any], secret_refs: Mapping[str, str], read: Read
+) -> dict[str, Any]:
+    governance = data.get("governance", {})
     hints = governance.get("hints", ())
-    command = [made[name] for name in ("language", "entryPoint") if name in made]
     required = governance.get("approvalRequirement") == ApprovalRequirement.REQUIRED.value
     return {
         "name": data["identity"]["name"],
-        "kind": made["kind"],
+        "kind": data["implementation"]["kind"],
         "purpose": data.get("description") or data["displayName"],
         "input_schema": data["inputSchema"],
         "output_schema": data["outputSchema"],
@@ -227,19 +255,9 @@ def _proposal(data: Mapping[str, Any], secret_refs: Mapping[str, str]) -> dict[s
         },
         "fallback": {"kind": "none"},
         "deterministic": data["determinism"]["isDeterministic"],
-        "content": {"command": [*command, *made.get("arguments", ())]} if command else {},
-        "files": [
-            {"path": each["path"], "text": each["content"]} for each in made.get("files", ())
-        ],
-        "fixtures": [
-            {
-                "name": each["id"],
-                "input": each.get("input", {}),
-                "expect": {"output": each["output"]},
-            }
-            for each in data.get("validation", ())
-            if "output" in each
-        ],
+        "content": read.content,
+        "files": read.sources,
+        "fixtures": read.fixtures,
         "secret_slots": [
             {
                 "name": each["name"].upper(),

@@ -35,6 +35,7 @@ SCRIPT = {
         "approval, secret_slots, fallback, timeout_s, max_output_bytes, deterministic."
     ),
 }
+UNSTATED = "is missing: state it, or propose the script with calls, from which it is derived"
 _POLICY = ("effects", "approval", "timeout_s", "max_output_bytes")
 
 
@@ -63,7 +64,7 @@ def validate(door: Door, given: Params) -> Any:
     """Judge a script from reading it; nothing of it runs, nothing is stored."""
     proposal = read_proposal(proposal_of(given["script"]))
     missing = [
-        Finding(code="record_invalid", message="is missing", path=f"/{name}")
+        Finding(code="record_invalid", message=UNSTATED, path=f"/{name}")
         for name in ("input_schema", "output_schema")
         if getattr(proposal, name) is None
     ]

@@ -18,6 +18,7 @@ from holon_core.records.words import Status
 S = FrozenState
 EXPECTED = {
     "after propose": S.PROPOSED,
+    "after candidate": S.CANDIDATE,
     "in fixture": S.CANDIDATE,
     "after fixtures": S.VALIDATED,
     "after hold": S.VALIDATED,
@@ -28,7 +29,16 @@ EXPECTED = {
     "before move to active": S.FROZEN,
     "inside move to active": S.FROZEN,
     "after move to active": S.ACTIVE,
+    "after block": S.BLOCKED,
+    "before move to validated": S.BLOCKED,
+    "inside move to validated": S.BLOCKED,
+    "after move to validated": S.VALIDATED,
 }
+
+
+def test_every_phase_has_its_state() -> None:
+    """What is killed in is what is looked at."""
+    assert tuple(EXPECTED) == frozen_dying.PHASES
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
@@ -62,6 +72,11 @@ def test_a_process_that_dies_leaves_the_tool_in_one_state(tmp_path: Path, phase:
         assert (record.id in listed) is (record.state not in (S.PROPOSED, S.CANDIDATE))
         assert runtime.evidence.verify(record.workspace).bad_seq is None
 
+        if record.state is S.BLOCKED:
+            assert session.call(record.id, {"text": "a"}).status is Status.BLOCKED
+            back = frozen.unblock(record.id, session=session, reason="again").result
+            assert back is not None
+            settle(runtime, session, back.held)
         if record.state in (S.PROPOSED, S.CANDIDATE):
             frozen.validate(record.id, caller=session.caller)
         while frozen.read(record.id).state is not S.ACTIVE:

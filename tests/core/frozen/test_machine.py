@@ -103,17 +103,25 @@ class Life(RuleBasedStateMachine):
             assert result.output["said"].startswith(text.upper())
         return result.held
 
-    @rule(target=held, tool=tools, target_state=st.sampled_from(["validated", "frozen", "active"]))
-    def ask_for_the_move_by_hand(self, tool: str, target_state: str) -> str | None:
-        record = self.frozen.read(tool)
+    @rule(
+        target=held,
+        tool=tools,
+        other=tools,
+        target_state=st.sampled_from(["validated", "frozen", "active"]),
+        where=st.sampled_from([0, 0, 1]),
+    )
+    def ask_for_the_move_by_hand(
+        self, tool: str, other: str, target_state: str, where: int
+    ) -> str | None:
         given = {
             "proposal": tool,
-            "digest": record.digest,
+            # Of the tool itself, or of another one: then nothing may come of it.
+            "digest": self.frozen.read(other).digest,
             "artifact": "",
             "target": target_state,
             "reason": "",
         }
-        return self.sessions[0].call("holon.frozen-tools/move", given).held
+        return self.sessions[where].call("holon.frozen-tools/move", given).held
 
     @rule(call=held, yes=st.booleans())
     def decide(self, call: str | None, yes: bool) -> None:

@@ -145,3 +145,22 @@ def test_no_accepted_output_holds_a_known_secret(known: Session) -> None:
     assert (result.failure.code, result.failure.details["path"]) == ("secret_in_content", "/goal")
     assert (result.output_id, result.value) == (None, None)
     assert isinstance(result, holon.OutputResult)
+
+
+def test_fixtures_are_seeded_without_the_runs_that_held_a_secret(
+    runtime: Runtime, known: Session
+) -> None:
+    """Neither its value nor the mark that stands for it; schemas come from all of the runs."""
+    calls = recorded(known, "plain", f"with {VALUE} in it")
+    body = proposal()
+    for name in ("input_schema", "output_schema", "fixtures"):
+        del body[name]
+
+    record = runtime.tools.frozen.create(body, caller=known.caller, calls=calls)
+
+    assert [each.input for each in record.definition.fixtures] == [{"text": "plain"}]
+    assert record.definition.derived == ("input_schema", "output_schema")
+    assert len(record.provenance) == 2
+    told = str(record.definition)
+    assert VALUE not in told
+    assert "[redacted" not in told

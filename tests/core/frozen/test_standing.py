@@ -50,6 +50,38 @@ def test_no_operation_answers_whom_the_workspace_excludes(
     assert refused(runtime, other, row.method) == "wrong_workspace"
 
 
+def test_tools_of_another_workspace_are_nowhere_to_be_found(
+    runtime: Runtime, mine: Session, tmp_path: Path
+) -> None:
+    """Neither listed, read, discovered, rehearsed nor called from beside it."""
+    record = brought_to(runtime, mine, FrozenState.ACTIVE)
+    (tmp_path / "beside").mkdir()
+    bob = runtime.session(principal="bob", workspace=tmp_path / "beside")
+    nowhere = runtime.session(principal="zed")
+
+    for session in (bob, nowhere):
+        listed = runtime.dispatch(
+            "runtime-tool/list", {}, caller=session.caller, authorities=CALLER
+        )
+        assert record.id not in {each["id"] for each in listed["tools"]}
+        assert refused(runtime, session, "runtime-tool/read", tool=record.id) == "unknown_tool"
+        found = runtime.dispatch(
+            "runtime-capability/discover",
+            {"query": record.definition.purpose},
+            caller=session.caller,
+            authorities=CALLER,
+        )
+        assert record.id not in {each["id"] for each in found["items"]}
+        for result in (
+            session.call(record.id, {"text": "a"}),
+            session.dry_run(record.id, {"text": "a"}),
+        ):
+            assert result.failure is not None
+            assert (result.failure.code, result.output) == ("wrong_workspace", None)
+    own = runtime.dispatch("runtime-tool/list", {}, caller=mine.caller, authorities=CALLER)
+    assert record.id in {each["id"] for each in own["tools"]}
+
+
 def test_an_operator_of_the_host_reads_what_excludes_it(
     runtime: Runtime, mine: Session, other: Session
 ) -> None:

@@ -177,6 +177,11 @@ class SecretResolver:
         self._bindings = dict(bindings or {})
         self._providers, self.findings = _by_scheme(providers)
 
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The references that ``holon.toml`` names."""
+        return tuple(f"secret:{name}" for name in self._bindings)
+
     def check(self, ref: str) -> StructuredFailure | None:
         """Return ``secret_unresolved`` where a reference has no value, as far as can be told.
 
