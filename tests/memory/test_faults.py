@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 
 import pytest
 
 import holon_core as holon
-from memory_lane import ADDED, FULL, HEALTH, SEARCH, WRITE, code_of, printing
+from memory_lane import ADDED, FULL, HEALTH, SEARCH, code_of, printing
 
 WITHOUT_DATA = printing(None)
+
+
+def assert_evidence_of_the_run(rt, result):
+    """Exit code, duration and bounded previews of the last run are kept, and the failure."""
+    last = rt.evidence.read(result.call_id)[-1].body
+    (run,) = [each["data"] for each in last["from_tool"] if each["source"] == "holon-process"][-1:]
+
+    assert len(result.evidence_refs) == 2
+    assert (last["kind"], last["failure"]["code"]) == ("failed", result.failure.code)
+    assert run["duration_ms"] >= 0
+    assert "exit_code" in run
+    for stream in ("stdout", "stderr"):
+        shown = run[stream]["head"] + run[stream]["tail"]
+        assert len(shown) <= 8192
+        assert run[stream]["truncated"] == (run[stream]["total_bytes"] > len(shown.encode()))
 
 
 @pytest.mark.parametrize(
@@ -74,15 +88,16 @@ WITHOUT_DATA = printing(None)
         "gate-rejects",
     ],
 )
-def test_a_command_that_misbehaves_is_a_typed_failure(opened, fake, write, body, code):
-    """The call fails with a row of the table, with evidence of what the process did."""
+def test_a_command_that_misbehaves_is_a_typed_failure(opened, fake, write, *, tmp_path, body, code):
+    """A row of the table, evidence of what the process did, and nothing of it in the store."""
     rt = opened(memory={"command": fake(f"{HEALTH}\n{body}")})
 
     result = write(rt, content="a note")
 
     assert result.status is holon.Status.FAILED
     assert code_of(result) == code
-    assert len(result.evidence_refs) == 2
+    assert_evidence_of_the_run(rt, result)
+    assert list((tmp_path / "root").rglob("memory.db*")) == []
 
 
 def test_a_flood_of_standard_error_does_no_harm(opened, fake, write):
@@ -93,30 +108,19 @@ def test_a_flood_of_standard_error_does_no_harm(opened, fake, write):
     assert write(rt, content="a note").status is holon.Status.COMPLETED
 
 
-def test_a_command_that_hangs_is_ended_by_the_time_limit(opened, fake, write):
-    """A rule of the operator's lowers the limit; the whole group is gone."""
-    rt = opened(memory={"command": fake(f"{HEALTH}\ntime.sleep(600)")}, **{"limits.timeout_s": 30})
-    (rt_tool,) = [tool for tool in rt.tools.list() if tool.id == WRITE]
-    assert rt_tool.limits.timeout_s == 30
+def test_a_command_that_hangs_is_ended_by_the_time_limit(opened, fake, write, tmp_path):
+    """An operator's limit counts; the whole group is gone, and the evidence says so."""
+    place = tmp_path / "pid"
+    hanging = f"open({str(place)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    config = {"memory": {"command": fake(f"{HEALTH}\n{hanging}")}, "limits.timeout_s": 1}
+    rt = opened(**config)
 
-    # The same through the lane's own runner, with less time.
-    from pathlib import Path
+    result = write(rt, content="a note")
 
-    from holon_builtin_memory.answers import read
-    from holon_builtin_memory.refusals import Refused
-    from holon_core.process import ProcessSpec, run
-
-    spec = ProcessSpec(
-        argv=(*fake("time.sleep(600)"), "add"),
-        cwd=Path(sys.executable).parent,
-        timeout_s=0.3,
-        max_stdout_bytes=1000,
-        max_stderr_bytes=1000,
-    )
-    with pytest.raises(Refused) as refused:
-        read(run(spec), "add")
-
-    assert refused.value.problem.code == "timeout"
+    assert code_of(result) == "timeout"
+    assert_evidence_of_the_run(rt, result)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(place.read_text()), 0)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +149,7 @@ def test_a_failure_of_the_store_says_what_the_command_said(rt, write, tmp_path):
     result = write(rt, content="second")
 
     assert code_of(result) == "tool_failed"
+    assert_evidence_of_the_run(rt, result)
     assert result.failure.details["memory"]["code"] == "CLI-RUNTIME-FAILURE"
     assert file.read_bytes() == before
 
@@ -163,6 +168,7 @@ def test_a_locked_store_is_waited_for_and_then_a_failure(rt, write, project, tmp
 
     assert code_of(result) == "tool_failed"
     assert "locked" in result.failure.message
+    assert_evidence_of_the_run(rt, result)
     session = rt.session(principal="ann", workspace=project)
     assert session.call(SEARCH, {"query": "second"}).output["results"] == []
 
@@ -193,6 +199,69 @@ def test_a_full_disk_leaves_the_store_as_it_was(opened, fake, write, project, tm
     with sqlite3.connect(file) as connection:
         assert connection.execute("SELECT count(*) FROM memories").fetchone() == (1 + kept,)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_store_that_is_damaged_inside_is_a_failure_and_left_alone(rt, write, project, tmp_path):
+    """A sound header before pages of rubbish: search and write fail alike, and change nothing."""
+    write(rt, content="first")
+    (file,) = (tmp_path / "root" / "plugins").rglob("memory.db")
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = file.read_bytes()
+    damaged = data[:100] + b"\xa5" * (len(data) - 100)
+    file.write_bytes(damaged)
+
+    session = rt.session(principal="ann", workspace=project)
+    results = [write(rt, content="second"), session.call(SEARCH, {"query": "first"})]
+
+    assert {code_of(each) for each in results} == {"tool_failed"}
+    assert all("malformed" in each.failure.message for each in results)
+    assert file.read_bytes() == damaged
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such limit there")
+def test_a_file_that_may_not_grow_leaves_the_store_as_it_was(opened, fake, write, project):
+    """The operating system's own limit, met in the middle of a write."""
+    first = opened()
+    write(first, content="first")
+    first.close()
+    limited = (
+        "import resource\n"
+        "if words[0] == 'add':\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "from elegy_memory.cli import main\nsys.exit(main(words))"
+    )
+    rt = opened(memory={"command": fake(limited)})
+
+    result = write(rt, content="second " + "x" * 7000)
+    session = rt.session(principal="ann", workspace=project)
+
+    assert code_of(result) == "tool_failed"
+    assert_evidence_of_the_run(rt, result)
+    assert session.call(SEARCH, {"query": "second"}).output["results"] == []
+    assert len(session.call(SEARCH, {"query": "first"}).output["results"]) == 1
+
+
+def test_an_export_that_cannot_be_written_leaves_no_part_of_it(opened, fake, project, tmp_path):
+    """Neither at its place nor beside the store."""
+    broken = (
+        "if words[0] == 'export':\n"
+        "    open(words[-1].split('=', 1)[1], 'w').write('{\"memories\": [')\n"
+        f"{HEALTH}\n{printing({'outputPath': 'x', 'memoryCount': 1})}"
+    )
+    rt = opened(memory={"command": fake(broken)})
+    caller = rt.session(principal="ann", workspace=project).caller
+
+    with pytest.raises(holon.Refused) as refused:
+        rt.dispatch(
+            "memory/export",
+            {"output": str(tmp_path / "out.jsonl")},
+            caller=caller,
+            authorities=holon.Authority,
+        )
+
+    assert refused.value.failure.code == "output_schema"
+    assert list(tmp_path.rglob("*export-*")) + list(tmp_path.rglob("*out.jsonl*")) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no signals there")

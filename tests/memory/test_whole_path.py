@@ -9,6 +9,7 @@ import pytest
 import holon_core as holon
 from command import Command
 from memory_lane import REQUEST, SEARCH, WRITE, code_of
+from terminal import terminal
 
 
 def test_a_write_is_held_approved_released_and_found(rt, project):
@@ -154,6 +155,58 @@ def test_operators_list_read_export_and_import(tmp_path, monkeypatch, capfd):
     assert one["content"] == "one note"
     assert moved["imported"] == 2
     assert run("memory", "health", at=tmp_path / "second")["active"] == 2
+
+
+def test_an_import_shows_how_far_it_is_where_a_person_watches(tmp_path):
+    """On a terminal a bar counts the lines; programs and pipes get the answer alone."""
+    command = Command(tmp_path)
+    lines = tmp_path / "in.jsonl"
+    lines.write_text("".join(f'"note {n}"\n' for n in range(1200)), encoding="utf-8")
+    words = ("memory", "import", str(lines), "--workspace", str(command.folder))
+
+    piped = command(*words)
+    argv = command.argv(*words)
+    with terminal(argv, cwd=command.folder, environment=command.environment) as made:
+        code = made.end()
+
+    assert (piped.code, code) == (0, 0)
+    assert "1000/1200" in made.seen
+    assert "lines imported" in made.seen
+    assert "lines imported" not in piped.out + piped.err
+
+
+def test_every_command_has_text_for_people_and_json_for_programs(tmp_path, monkeypatch, capfd):
+    """`list` is a table, the others are facts; `--json` is exactly one document."""
+    command = Command(tmp_path)
+    lines, out = _lines(tmp_path), tmp_path / "out.jsonl"
+    where = ("--workspace", str(command.folder))
+
+    def run(*words: str):
+        done = command.inside([*words, *where], monkeypatch, capfd)
+        assert done.code == 0, done.out + done.err
+        return done.out
+
+    imported = run("memory", "import", str(lines))
+    listed = run("memory", "list")
+    (row,) = json.loads(run("memory", "list", "--json"))["memories"]
+    words = [("show", row["id"]), ("health",), ("search", "note"), ("export", str(out))]
+    shown = {each[0]: run("memory", *each) for each in words}
+    told = {
+        each[0]: json.loads(run("memory", *each, "--json"))
+        for each in [*words[:-1], ("export", str(out), "--replace"), ("import", str(lines))]
+    }
+
+    assert "imported: 1" in imported
+    assert listed.splitlines()[0].split("\t") == [
+        "id", "type", "state", "updated at", "preview"
+    ]  # fmt: skip
+    assert row["id"] in listed.splitlines()[1]
+    assert "content: note" in shown["show"]
+    assert "active: 1" in shown["health"]
+    assert "note" in shown["search"]
+    assert "memories: 1" in shown["export"]
+    assert set(told) == {"show", "health", "search", "export", "import"}
+    assert told["show"]["content"] == "note"
 
 
 def test_an_export_replaces_no_file_unasked(tmp_path, monkeypatch, capfd):

@@ -215,6 +215,71 @@ def test_pages_go_on_by_cursor_until_everything_was_shown(rt, project, tmp_path)
     assert len(seen) == len(set(seen)) == 23
 
 
+@pytest.fixture
+def paged(rt, project, tmp_path):
+    """A memory of six notes on alpha, and the cursor of its first page of three."""
+    lines = tmp_path / "in.jsonl"
+    notes = [f"alpha {n} " + "x " * n for n in range(6)] + ["beta alone"]
+    lines.write_text("".join(f"{json.dumps(each)}\n" for each in notes), encoding="utf-8")
+    caller = rt.session(principal="ann", workspace=project).caller
+    rt.dispatch("memory/import", {"input": str(lines)}, caller=caller, authorities=holon.Authority)
+    session = rt.session(principal="ann", workspace=project)
+    first = session.call(SEARCH, {"query": "alpha", "limit": 3}).output
+    return session, first["next_cursor"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"query": "beta"},
+        {"types": ["fact"]},
+        {"tags": ["x"]},
+        {"include_dormant": True},
+        {"updated_from_unix_seconds": 0},
+    ],
+    ids=["query", "types", "tags", "dormant", "time"],
+)
+def test_a_cursor_goes_on_with_its_own_search_alone(paged, changes):
+    """Another search with it is refused, and not answered with a page of neither."""
+    session, cursor = paged
+
+    result = session.call(SEARCH, {"query": "alpha", "limit": 3, "cursor": cursor, **changes})
+
+    assert code_of(result) == "arguments_invalid"
+    assert result.failure.details["path"] == "/cursor"
+
+
+def test_a_cursor_is_of_one_workspace(rt, paged, tmp_path):
+    """The same search in another workspace has pages of its own."""
+    _, cursor = paged
+    (tmp_path / "other").mkdir()
+    other = rt.session(principal="ann", workspace=tmp_path / "other")
+
+    result = other.call(SEARCH, {"query": "alpha", "limit": 3, "cursor": cursor})
+
+    assert code_of(result) == "arguments_invalid"
+
+
+def test_a_cursor_may_go_on_with_pages_of_another_length(paged):
+    """Only the limit may differ."""
+    session, cursor = paged
+
+    found = session.call(SEARCH, {"query": "alpha", "limit": 1, "cursor": cursor}).output
+
+    assert len(found["results"]) == 1
+
+
+def test_a_cursor_is_refused_where_the_memory_changed_before_it(rt, paged, write):
+    """A memory that would stand among the hits that were shown: the next page would repeat one."""
+    session, cursor = paged
+    write(rt, content="alpha alpha alpha", importance=1.0)
+
+    result = session.call(SEARCH, {"query": "alpha", "limit": 3, "cursor": cursor})
+
+    assert code_of(result) == "arguments_invalid"
+    assert "without cursor" in result.failure.message
+
+
 def test_a_command_of_the_bare_contract_serves_too(opened, fake, project):
     """What it shows no full memory of is inspected; tags it cannot keep are refused early."""
     hit = {

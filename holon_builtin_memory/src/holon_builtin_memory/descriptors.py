@@ -135,7 +135,7 @@ def search_memory() -> RuntimeToolDescriptor:
             "cursor": {
                 "type": "string",
                 "maxLength": 100,
-                "description": "next_cursor of the page before; the rest unchanged.",
+                "description": "next_cursor of the page before; all but limit unchanged.",
             },
         },
         required=["query"],

@@ -111,7 +111,7 @@ class Keeper:
         guard = door.runtime._parts.guard
         total = {"total": 0, "imported": 0, "merged": 0, "skipped": 0}
         problems: list[str] = []
-        lines = _lines(place)
+        lines, of = _lines(place), _count(place)
         for batch in _batches(lines):
             whole, short = [], []
             for number, value in batch:
@@ -126,7 +126,7 @@ class Keeper:
                     short.append(value)
             for document in ([{"memories": whole}] if whole else []) + ([short] if short else []):
                 self._take(run, workspace, document, total=total, problems=problems)
-            guard.services.report_progress("", "import", total["total"], None, "")
+            guard.services.report_progress("", "lines imported", batch[-1][0], of, "")
         return {**total, "problems": problems[:MAX_PROBLEMS]}
 
     def _take(
@@ -207,6 +207,18 @@ def _lines(place: Path) -> Iterator[tuple[int, Any]]:
                 raise refuse("arguments_invalid", text, path="/input")
             if raw.strip():
                 yield number, _value(raw)
+
+
+def _count(place: Path) -> int | None:
+    """Count the lines, for those who watch; ``None`` where that cannot be told."""
+    ends, last = 0, b"\n"
+    try:
+        with place.open("rb") as file:
+            while piece := file.read(MAX_LINE_BYTES):
+                ends, last = ends + piece.count(b"\n"), piece[-1:]
+    except OSError:
+        return None
+    return ends + (last != b"\n")
 
 
 class _NoJson:

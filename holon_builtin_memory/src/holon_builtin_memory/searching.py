@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holon_builtin_memory.answers import memory
 from holon_builtin_memory.descriptors import DEFAULT_RESULTS, MAX_SNIPPET
-from holon_builtin_memory.refusals import refuse
+from holon_builtin_memory.paging import page_of
 from holon_builtin_memory.tool import MemoryTool, workspace_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # How many hits are asked for where filters are to choose among them.
 MAX_HITS = 200
 _FILTERS = ("types", "tags", "updated_from_unix_seconds", "updated_before_unix_seconds")
-_CURSOR = re.compile(r"after:(0|[1-9][0-9]{0,4})")
 _BEFORE = 60
 
 
@@ -30,7 +29,8 @@ class SearchMemory(MemoryTool):
         """Find one page."""
         arguments, workspace = call.arguments, workspace_of(call)
         limit = arguments.get("limit", DEFAULT_RESULTS)
-        skip = _skipped(arguments.get("cursor"))
+        begins = page_of(arguments, workspace)
+        skip = min(begins.skip, MAX_HITS)
         filtered = any(name in arguments for name in _FILTERS)
         wanted = MAX_HITS if filtered else min(MAX_HITS, skip + limit + 1)
         run = self.program.runner(call)
@@ -49,12 +49,14 @@ class SearchMemory(MemoryTool):
             shown = {**hit, "memory": full} if full else hit
             if not filtered or (full is not None and _fits(memory(full), arguments)):
                 kept.append(shown)
+        begins.check_shown(hit["id"] for hit in kept[:skip])
         page = kept[skip : skip + limit]
         more = len(kept) > skip + limit
+        shown_by_then = (hit["id"] for hit in kept[: skip + limit])
         return {
             "results": [self._shown(run, workspace, hit, arguments["query"]) for hit in page],
             "truncated": more,
-            "next_cursor": f"after:{skip + limit}" if more else None,
+            "next_cursor": begins.after(shown_by_then) if more else None,
             "exhaustive": len(hits) < MAX_HITS,
         }
 
@@ -86,16 +88,6 @@ class SearchMemory(MemoryTool):
 def _options(arguments: Mapping[str, Any], limit: int, *, whole: bool) -> list[str]:
     dormant = ["--include-dormant"] if arguments.get("include_dormant") else []
     return ["search", f"--limit={limit}", *dormant, *(["--whole"] if whole else [])]
-
-
-def _skipped(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
-        text = "the cursor is not next_cursor of an answer"
-        raise refuse("arguments_invalid", text, started=False, path="/cursor")
-    return min(int(found[1]), MAX_HITS)
 
 
 def _may_fit(hit: dict[str, Any], arguments: Mapping[str, Any]) -> bool:

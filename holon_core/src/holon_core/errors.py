@@ -88,7 +88,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "definition_incomplete": (K.UNSUPPORTED_CAPABILITY, B, "the imported definition says too little, or wrong things, to run it", "see the findings of its skill, and import a corrected definition"),
     "posture_unapproved": (K.UNSUPPORTED_CAPABILITY, B, "nobody approved that this definition runs under this posture", "have an approver do it: skill/approve-execution"),
     "unknown_skill": (K.UNKNOWN_TOOL, F, "no such skill or source of skills is registered", "see skill/list and skill-source/list"),
-    "live_execution_blocked": (K.UNSUPPORTED_CAPABILITY, B, "live execution is closed for this lane", "use a dry run, or another lane"),
+    "live_execution_blocked": (K.UNSUPPORTED_CAPABILITY, B, "live execution is closed for this lane", "see the message for what would open it; until then use a dry run"),
     "mcp_pagination": (K.TOOL_FAILED, F, "a list of an MCP server does not end by the rules of the protocol", "have the server corrected, or give every page of one whole list"),
     "mcp_answer": (K.TOOL_FAILED, F, "an MCP server answers otherwise than the protocol says, or not in time", "see the message; correct the server, or save its answers and register those"),
     "effects_undeclared": (K.UNSUPPORTED_CAPABILITY, B, "the tool declares no effects, and unknown effects are never executed", "declare effects={…} where the tool is registered"),
