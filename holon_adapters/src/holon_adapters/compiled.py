@@ -38,7 +38,6 @@ class Operation:
 
     plan: OperationPlan
     source: str
-    version: str
     workspace: str | None
     schemes: Mapping[str, SchemePlan]
     binding: Binding | None
@@ -122,9 +121,7 @@ class Operations:
         if adapter is None or mapped is None:
             text = f"the adapter behind it, {source}, has no such operation any more"
             raise CallFailed("definition_changed", text, started=False)
-        stored = adapter.value
-        version = executor_ref(mapped.value.plan, stored.schemes, stored.binding)
-        return _made(source, stored, mapped.value, version)
+        return _made(source, adapter.value, mapped.value)
 
     def _load(self, tool: RuntimeToolDescriptor) -> Operation:
         source = tool.id.partition("/")[0]
@@ -136,15 +133,14 @@ class Operations:
         if executor_ref(plan, stored.schemes, stored.binding) != tool.executor_ref:
             text = "the adapter is another than the catalogue says; register or bind it again"
             raise CallFailed("definition_changed", text, started=False)
-        return _made(source, stored, mapped.value, tool.executor_ref)
+        return _made(source, stored, mapped.value)
 
 
-def _made(source: str, stored: StoredAdapter, mapped: MappedOperation, version: str) -> Operation:
+def _made(source: str, stored: StoredAdapter, mapped: MappedOperation) -> Operation:
     origin, base_path = place_of(stored.binding, stored.server)
     return Operation(
         plan=mapped.plan,
         source=source,
-        version=version,
         workspace=stored.workspace,
         schemes=stored.schemes,
         binding=stored.binding,

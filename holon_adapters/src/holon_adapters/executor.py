@@ -136,7 +136,7 @@ class AdapterExecutor:
         except BadArgument as problem:
             raise _bad(problem, secrets) from None
         try:
-            transport = self.pools.get(found.source, found.version, binding)
+            transport = self.pools.get(found.source, binding)
         except OSError as error:
             text = f"the file of certificates cannot be read: {error.strerror or 'none in it'}"
             raise CallFailed("tls_failed", text, started=False) from None

@@ -100,21 +100,22 @@ class Pools:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._transports: dict[str, tuple[str, VettedTransport]] = {}
+        self._transports: dict[str, tuple[Binding, VettedTransport]] = {}
 
-    def get(self, source: str, version: str, binding: Binding) -> VettedTransport:
+    def get(self, source: str, binding: Binding) -> VettedTransport:
         """Return the transport of an adapter's binding, made at its first use.
+
+        All operations of the adapter share it; another binding has connections of its own.
 
         Args:
             source: The adapter's source id.
-            version: Tells one binding of it from the next, whose connections are its own.
             binding: What it may connect to.
         """
         with self._lock:
-            known, transport = self._transports.get(source, ("", None))
-            if transport is not None and known == version:
+            known, transport = self._transports.get(source, (None, None))
+            if transport is not None and known == binding:
                 return transport
-            self._transports[source] = version, (made := VettedTransport(binding))
+            self._transports[source] = binding, (made := VettedTransport(binding))
         if transport is not None:
             transport.close()
         return made
@@ -122,7 +123,7 @@ class Pools:
     def drop(self, source: str) -> None:
         """Close what an adapter has open."""
         with self._lock:
-            _, transport = self._transports.pop(source, ("", None))
+            _, transport = self._transports.pop(source, (None, None))
         if transport is not None:
             transport.close()
 
