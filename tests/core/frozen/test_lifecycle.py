@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -582,3 +583,37 @@ def test_a_record_comes_back_from_the_store_as_it_went_in(
 
     assert again == evolve(record, revision=again.revision)
     assert again.revision == record.revision
+
+
+def test_a_tool_is_called_from_an_event_loop_as_from_a_thread(
+    runtime: Runtime, session: Session
+) -> None:
+    """Its circuit is looked at before, and where it fails its fallback is offered after."""
+    record = brought_to(runtime, session, FrozenState.ACTIVE)
+
+    good = asyncio.run(session.acall(record.id, {"text": "a"}))
+    bad = asyncio.run(session.acall(record.id, {"text": 1}))
+
+    assert good.output == {"said": "A"}
+    assert bad.failure is not None
+    assert bad.failure.code == "arguments_invalid"
+
+
+def test_a_tool_of_another_workspace_is_shown_to_nobody_there(
+    runtime: Runtime, session: Session, tmp_path: Path
+) -> None:
+    """Neither by a list, a discovery or a read, nor by what a dry run would send."""
+    record = brought_to(runtime, session, FrozenState.ACTIVE)
+    other = tmp_path / "other"
+    other.mkdir()
+    zed = runtime.session(principal="zed", workspace=other)
+
+    rehearsed = zed.dry_run(record.id, {"text": "a"})
+
+    assert rehearsed.failure is not None
+    assert rehearsed.failure.code == "wrong_workspace"
+    assert rehearsed.output is None
+    assert record.id not in {tool.id for tool in zed.discover(limit=100).items}
+    answered = runtime.dispatch("runtime-tool/list", {}, caller=zed.caller)
+    assert record.id not in {tool["id"] for tool in answered["tools"]}
+    assert record.id in {tool.id for tool in session.discover(limit=100).items}

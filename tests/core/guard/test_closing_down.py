@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 import warnings
 from pathlib import Path
@@ -276,3 +278,31 @@ def test_a_runtime_in_memory_works_like_one_on_disk(write, ran):
         assert rt.evidence.verify(None).consistent
         assert "memory" in repr(rt)
     assert ran == [{"a": 1}]
+
+
+@pytest.mark.parametrize("warn", ["default", "ignore"])
+def test_a_program_that_leaves_its_runtime_open_ends_as_if_it_had_closed_it(tmp_path, warn):
+    """Its calls are over, nothing waits, and the next open finds nothing interrupted."""
+    root = tmp_path / "root"
+    code = (
+        "import sys, holon_core as holon\n"
+        "@holon.tool(effects={'none'})\n"
+        "async def add(a: int) -> int:\n"
+        "    return a + 1\n"
+        f"rt = holon.Runtime.open({str(root)!r}, tools=[add], discover=False)\n"
+        "print(rt.session(principal='ann').call('host.app/add', {'a': 1}).status)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-W", warn, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "completed\n")
+    assert "Traceback" not in done.stderr
+    assert list((root / "live").iterdir()) == []
+    with holon.Runtime.open(root, discover=False) as again:
+        assert [r.kind for r in again.evidence.list(workspace=None)] == ["accepted", "completed"]

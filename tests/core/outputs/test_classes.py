@@ -174,3 +174,31 @@ def test_the_operation_takes_the_declared_schema_from_the_catalogue(runtime, ses
         }
         made = runtime.dispatch("structured-output/validate", params, caller=session.caller)
         assert (made["failure"] is None) is good
+
+
+def test_an_output_of_another_version_of_its_class_is_not_handed_on(tmp_path):
+    """Who takes it now expects what the class is now."""
+    with holon.Runtime.open(tmp_path / "root", discover=False) as first:
+        first.agents.outputs.register(own())
+        made = first.session(principal="ann").accept_output("shop.number", {"n": 1})
+    with holon.Runtime.open(tmp_path / "root", discover=False) as later:
+        later.agents.outputs.register(own(version="2"))
+
+        handed = later.session(principal="ann").hand_output(made.output_id, consumer="till")
+
+    assert handed.failure.code == "definition_changed"
+    assert handed.value is None
+
+
+def test_an_output_that_was_changed_in_the_store_is_not_handed_on(runtime):
+    """What is handed on is what was accepted."""
+    runtime.agents.outputs.register(own())
+    ann = runtime.session(principal="ann")
+    made = ann.accept_output("shop.number", {"n": 1})
+    changed = "cast(replace(cast(body as text), '\"n\":1', '\"n\":2') as blob)"
+    runtime._guard.store.transact(lambda t: t._sql(f"update documents set body={changed}"))
+
+    handed = ann.hand_output(made.output_id, consumer="till")
+
+    assert handed.failure.code == "evidence_tampered"
+    assert handed.value is None

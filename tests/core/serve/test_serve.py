@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from door import eventually
+from holon_core.operations.serve import MAX_WAITING
 
 SCRIPT = Path(__file__).with_name("server_process.py")
 
@@ -349,3 +350,21 @@ def test_too_many_requests_are_refused_and_can_still_be_cancelled(serve: Serve) 
     served.process.send_signal(signal.SIGTERM)
     assert served.wait() == 0
     assert len(served.rest()) == 1024
+
+
+def test_waits_keep_no_other_request_waiting(serve: Serve) -> None:
+    """As many as may wait do, each for long; the rest is answered, and one more wait refused."""
+    served = serve()
+    served.call(1, "host.app/write", text="x")
+    held = served.answer(1)["result"]["held"]
+    for number in range(10, 10 + MAX_WAITING):
+        served.request(number, "execution-approval/wait", id=held, timeout_s=600)
+
+    served.request(90, "execution-approval/wait", id=held, timeout_s=600)
+    served.request(91, "runtime-tool/list")
+    refused, listed = served.answer(90), served.answer(91)
+
+    assert refused["error"]["data"]["failure"]["code"] == "budget_exceeded"
+    assert listed["result"]["tools"]
+    for number in range(10, 10 + MAX_WAITING):
+        served.cancel(number)

@@ -739,3 +739,18 @@ def test_a_killed_process_loses_no_record_and_keeps_the_order(tmp_path: Path) ->
 def _free_lease(tables: Tables) -> None:
     # Ten seconds pass.
     tables._sql("update leases set expires_at=0")
+
+
+def test_records_that_were_removed_hold_a_sink_up_no_longer(
+    store: SqliteStore, make_pump: MakePump
+) -> None:
+    """They cannot be delivered; that they are gone is what verifying tells."""
+    sink = Memory()
+    pump = make_pump(sink)
+    store.transact(lambda t: [append(t, "w", f"c{i}") for i in range(5)])
+    store.transact(lambda t: t._sql("delete from evidence where (seq & 255) between 1 and 4"))
+    pump.notify()
+
+    until(lambda: cursor(store, "w") == 5)
+
+    assert sink.of("w") == [5]

@@ -100,3 +100,13 @@ def test_a_folder_above_counts_where_others_can_exchange_the_root(tmp_path, righ
     above.chmod(rights)
 
     assert bool(open_to_others(root)) is told
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives away")
+def test_a_part_of_another_user_is_told(tmp_path):
+    """Who owns it may change it, whatever its rights say."""
+    root = tmp_path / "root"
+    holon.Runtime.open(root, discover=False).close()
+    os.chown(root / "live", 12345, 12345)
+
+    assert open_to_others(root.resolve()) == (f"{root / 'live'} belongs to another user",)

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from chains import append, opened, position, write
 from holon_core.errors import Misuse, StoreError, UsedAfterFork
 from holon_core.guard.verify import verify_chain
+from holon_core.store import sqlite as sqlite_store
 from holon_core.store.chains import CatalogueMoved, Draft, NotOpen, OpenCall, genesis
 from holon_core.store.protocol import StoreBusy, Tables
 from holon_core.store.sqlite import SqliteStore
@@ -426,3 +428,27 @@ def test_a_store_in_memory_keeps_all_the_promises_of_one_in_a_file():
         assert verify_chain(store, "ws").records == 1
         assert store.read(lambda t: t.heads())[0][:2] == ("ws", 1)
         assert store.read(lambda t: t.head("ws")) != (1, genesis("ws"))
+
+
+def test_a_store_in_which_no_record_can_follow_is_damaged(store):
+    """Somebody's trigger, say: it is not tried again and again."""
+    write(store, "ws", 1)
+    store.transact(
+        lambda tables: tables._sql(
+            "create trigger no before insert on evidence begin select raise(abort, 'no'); end"
+        )
+    )
+
+    with pytest.raises(StoreError, match="a record stands where its next one goes"):
+        write(store, "ws", 1)
+
+
+def test_a_fork_tells_the_stores_that_are_open(path, monkeypatch):
+    """In the child, before anything else runs there."""
+    with opened(path) as store:
+        monkeypatch.setattr(sqlite_store, "_OPEN", weakref.WeakSet([store]))
+
+        sqlite_store._tell_child()
+
+        assert store._forked
+        store._forked = False
