@@ -21,6 +21,7 @@ from holon_core.guard.running import Running
 from holon_core.guard.sealed import mint
 from holon_core.guard.secrecy import where_secret
 from holon_core.guard.trial import trial
+from holon_core.records.outcome import ExecutorStatus
 
 READ, WRITE = "host.app/read", "host.app/write"
 
@@ -92,7 +93,7 @@ def test_an_interrupt_while_an_answer_is_read_goes_through(open_runtime, read):
         rt,
         READ,
         lambda call: holon.ExecutorOutcome(
-            status=execute.ExecutorStatus.COMPLETED, output_json={}, evidence=odd
+            status=ExecutorStatus.COMPLETED, output_json={}, evidence=odd
         ),
     )
 
@@ -201,7 +202,7 @@ def test_a_failure_of_no_kind_is_the_lanes_fault(open_runtime, read):
     behind(
         rt,
         READ,
-        lambda call: holon.ExecutorOutcome(status=execute.ExecutorStatus.FAILED, failure=problem),
+        lambda call: holon.ExecutorOutcome(status=ExecutorStatus.FAILED, failure=problem),
     )
 
     result = rt.session(principal="ann").call(READ)
@@ -272,7 +273,7 @@ class Trials:
 
 def answered(_: Any) -> holon.ExecutorOutcome:
     """Complete."""
-    return holon.ExecutorOutcome(status=execute.ExecutorStatus.COMPLETED, output_json={"result": 1})
+    return holon.ExecutorOutcome(status=ExecutorStatus.COMPLETED, output_json={"result": 1})
 
 
 def test_a_trial_without_a_workspace_runs_and_says_what_it_was_for(open_runtime, read):
