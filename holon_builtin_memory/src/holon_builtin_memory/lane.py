@@ -87,4 +87,6 @@ def folder_of(host: PluginHost) -> Path | None:
 
 def executor(host: PluginHost) -> LaneExecutor:
     """Return the executor of all three."""
-    return LaneExecutor(source=SOURCE, executor=MemoryExecutor(host), self_limiting=True)
+    return LaneExecutor(
+        source=SOURCE, executor=MemoryExecutor(host), self_limiting=True, needs_workspace=True
+    )

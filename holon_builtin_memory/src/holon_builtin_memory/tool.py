@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holon_builtin_memory.refusals import Refused, outcome_of, refuse
+from holon_builtin_memory.refusals import Refused, outcome_of
 from holon_core.records.outcome import completed
 
 if TYPE_CHECKING:
@@ -39,6 +39,5 @@ class MemoryTool:
 
 def workspace_of(call: SealedCall) -> str:
     """Return the id of a call's workspace; memory without one there is none."""
-    if call.workspace is None:
-        raise refuse("workspace_required", started=False)
+    assert call.workspace is not None, "the guarded call lets none through without one"
     return call.workspace.id

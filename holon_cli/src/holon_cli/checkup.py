@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from holon_cli.advice import at_the_prompt
 from holon_core.errors import HolonError, Misuse, Rejected
 from holon_core.records.words import Word
 
@@ -180,7 +181,8 @@ def _problem(name: str, error: HolonError) -> Check:
     from holon_core.operations.faults import problem_of
 
     body = problem_of(error).body["failure"]
-    return Check(name=name, state=State.PROBLEM, detail=body["message"], remedy=body["next_action"])
+    remedy = at_the_prompt(body["next_action"])
+    return Check(name=name, state=State.PROBLEM, detail=body["message"], remedy=remedy)
 
 
 def _store(root: Path) -> Check:

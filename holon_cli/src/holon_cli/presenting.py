@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from holon_cli.advice import at_the_prompt
 from holon_cli.exits import RESULT, result_of
 from holon_cli.frozen_view import is_record, show_record
 from holon_cli.people import show_facts, show_json, show_table, styled
@@ -100,7 +101,7 @@ def present_failure(problem: Answer, notes: Console) -> None:
     for error in errors if len(errors) > 1 else ():
         place = escape_controls(error["path"] or "/")
         notes.print(Text(f"  at {place}: {escape_controls(error['message'])}"))
-    notes.print(Text(f"next: {problem['next_action']}", "dim"))
+    notes.print(Text(f"next: {at_the_prompt(problem['next_action'])}", "dim"))
 
 
 def present_findings(subject: str, findings: Any, notes: Console) -> None:

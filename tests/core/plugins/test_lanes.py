@@ -225,6 +225,29 @@ def test_a_lane_that_needs_a_file_system_stays_out_of_memory(tmp_path) -> None:
         assert rt.session(principal="p").call("disk/a").status is holon.Status.COMPLETED
 
 
+def test_a_tool_that_works_for_a_workspace_is_not_held_for_a_caller_without_one(
+    open_runtime, tmp_path
+) -> None:
+    """Nobody is asked to approve what could not run afterwards; a preview shows it, too."""
+    keeps = Lane("keeps")
+    keeps.source.definitions = [tool("keeps/a", effects=frozenset({holon.Effect.HOST_STATE_WRITE}))]
+    keeps.holon_executors = holon.hookimpl(  # type: ignore[method-assign]
+        lambda host: [LaneExecutor(source="keeps", executor=Echo(), needs_workspace=True)]
+    )
+    rt = open_runtime(keeps, discover=False)
+    place = tmp_path / "place"
+    place.mkdir()
+    nowhere, there = rt.session(principal="p"), rt.session(principal="p", workspace=place)
+
+    refused = nowhere.call("keeps/a")
+
+    assert (refused.held, refused.failure.code) == (None, "workspace_required")
+    assert nowhere.dry_run("keeps/a").failure.code == "workspace_required"
+    assert nowhere.explain("keeps/a").outcome == "would be refused"
+    assert rt.approvals.list() == ()
+    assert there.call("keeps/a").held is not None
+
+
 def test_a_tool_says_which_lane_is_missing(open_runtime) -> None:
     """Tools of a lane that is not installed are listed, blocked, and name what to install."""
     source = Source(

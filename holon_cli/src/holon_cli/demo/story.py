@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holon_builtin_workspace import plugin as lane
+from holon_cli.advice import at_the_prompt
 from holon_cli.demo.functions import functions_on, lines_in
 from holon_cli.demo.step import Step, expect
 from holon_cli.demo.tamper import copy_store, edit_one_byte, forge_hashes
@@ -142,7 +143,7 @@ class Story:
             lines=(
                 ('workspace-grep max_results="ten"', outcome(result)),
                 ("path", f"{problem.details['path']}: {problem.message}"),
-                ("next", problem.next_action),
+                ("next", at_the_prompt(problem.next_action)),
             ),
             facts={"code": problem.code, "path": problem.details["path"]},
         )

@@ -41,7 +41,7 @@ class Viewer:
         tool, guard = entry.tool, self._guard
         if self.lost or not tool.projectable or entry.executor is None:
             return False
-        if Effect.UNKNOWN in tool.effects or (entry.in_workspace and not self._in_place):
+        if Effect.UNKNOWN in tool.effects or (entry.needs_workspace and not self._in_place):
             return False
         if guard.catalogue.pin_of(tool.id) not in (None, tool.digest):
             return False

@@ -109,6 +109,7 @@ class Entry:
         self_limiting: Keeps the time limit by itself, as what runs in a process does.
         blocked: Why there is no executor.
         confines: Every program that it runs goes through the call, which can confine it.
+        needs_workspace: Works for a workspace, though its effects name none.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class Entry:
         self_limiting: bool = False,
         blocked: StructuredFailure | None = None,
         confines: bool = False,
+        needs_workspace: bool = False,
     ) -> None:
         self.tool = tool
         self.confines = confines
@@ -139,7 +141,9 @@ class Entry:
         )
         self.settle: Settle | None = None
         self.notices: tuple[str, ...] = ()
+        # Works in the folder, which then has to be the one that was opened.
         self.in_workspace = bool(tool.effects & {Effect.WORKSPACE_READ, Effect.WORKSPACE_WRITE})
+        self.needs_workspace = needs_workspace or self.in_workspace
 
     @cached_property
     def input(self) -> SchemaValidator:
@@ -304,6 +308,7 @@ class Catalogue:
             inline=runs.inline,
             self_limiting=runs.self_limiting,
             confines=getattr(runs, "confines", False) is True,
+            needs_workspace=getattr(runs, "needs_workspace", False) is True,
         )
 
     def forget(self) -> None:

@@ -147,7 +147,7 @@ def scope(guard: Guard, attempt: Attempt) -> None:
             raise Refusal(refusal)
     workspace_id = attempt.caller.workspace
     if workspace_id is None:
-        if attempt.entry.in_workspace:
+        if attempt.entry.needs_workspace:
             raise Refusal(failure("workspace_required"))
         return
     found = guard.workspaces.usable(workspace_id, attempt.caller.principal)

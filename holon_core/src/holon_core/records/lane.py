@@ -42,7 +42,9 @@ class LaneExecutor(Record):
     ``executor`` has ``execute(call)``, sync or async, and ``preview(call)``. ``self_limiting``
     says that it keeps the time limit itself, as everything does that runs through
     ``call.run_process``. ``confines`` says that all that its tools do they do in programs, run
-    through ``call.run_process``, so that a policy can have them confined.
+    through ``call.run_process``, so that a policy can have them confined. ``needs_workspace``
+    says that its tools work for a workspace though they touch nothing in its folder: a caller
+    without one is refused before anybody is asked for an approval.
     """
 
     source: str
@@ -50,6 +52,7 @@ class LaneExecutor(Record):
     self_limiting: bool = False
     inline: bool = False
     confines: bool = False
+    needs_workspace: bool = False
 
 
 def executor_of(executors: Mapping[str, LaneExecutor], source: str) -> LaneExecutor | None:
