@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from holon_core import confinement
 from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import JsonRefused, StoreError
 from holon_core.guard import closing, execute
@@ -279,7 +278,14 @@ def decide(guard: Guard, attempt: Attempt) -> None:
         raise Refusal(failure(verdict.code or "policy_denied", reason or None, rule=verdict.rule))
     if verdict.confined and not attempt.entry.confines:
         raise Refusal(unconfinable(verdict, f"what runs {tool.id} can't be confined"))
-    if verdict.confined and confinement.program() is None:
+    if verdict.confined:
+        _check_confinement(verdict)
+
+
+def _check_confinement(verdict: PolicyOutcome) -> None:
+    from holon_core import confinement
+
+    if confinement.program() is None:
         raise Refusal(unconfinable(verdict, "bubblewrap (bwrap) is not on this machine"))
 
 

@@ -6,19 +6,16 @@ import re
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from holon_core.plugins.first_party import FIRST_PARTY
-from holon_core.records.base import Record
+from holon_core.records.facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_UNUSABLE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNUSABLE = r"[^A-Za-z0-9._-]+"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Given(Record):
+class Given(Facts):
     """One plugin object of a host's; ``distribution`` is its own where that is this project's."""
 
     plugin: object
@@ -61,7 +58,7 @@ def _name(plugin: object) -> str:
     if not isinstance(name, str):
         kind = type(plugin)
         name = f"{kind.__module__}.{kind.__qualname__}"
-    return _UNUSABLE.sub("-", name)[-100:].strip(".-_") or "plugin"
+    return re.sub(_UNUSABLE, "-", name)[-100:].strip(".-_") or "plugin"
 
 
 def _own_distribution(plugin: object) -> str:
