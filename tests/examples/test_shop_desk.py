@@ -123,23 +123,54 @@ def test_a_key_makes_two_requests_one_refund(serving: shop.Service, tmp_path: Pa
     assert len(ledger(tmp_path)) == 1
 
 
+def test_a_model_is_answered_through_the_service(serving: shop.Service, tmp_path: Path) -> None:
+    """It is shown what its caller may use; its call waits, is approved, and answered again."""
+    talk = "/conversations/c-1"
+    shown = serving.get(f"{talk}/tools", by="ann").json()
+    price = serving.post(f"{talk}/answers", by="ann", **called("c1", "price", item="tea"))
+    refund = called("c2", "refund", order="o-17", cents=500)
+    waiting = serving.post(f"{talk}/answers", by="ann", **refund).json()
+    serving.post(f"/held/{waiting['held']}/approve", by="boss", reason="stale cake")
+    serving.post(f"/held/{waiting['held']}/release?conversation=c-1", by="ann")
+    settled = [serving.post(f"{talk}/answers", by="ann", **refund).json() for _ in range(2)]
+    nothing = serving.post(f"{talk}/answers", by="ann", call="what?")
+
+    assert [tool["name"] for tool in shown] == ["price", "refund"]
+    assert price.json()["message"]["output"] == '{"result":300}'
+    assert '"status":"held"' in waiting["message"]["output"]
+    assert settled[0] == settled[1]
+    assert settled[0]["message"] == {
+        "type": "function_call_output",
+        "call_id": "c2",
+        "output": '{"order":"o-17","cents":500}',
+    }
+    assert [(each.order, each.cents) for each in ledger(tmp_path)] == [("o-17", 500)]
+    assert (nothing.status_code, nothing.json()["code"]) == (400, "misuse")
+
+
+def called(call_id: str, name: str, **arguments: Any) -> dict[str, Any]:
+    """Make a call as a provider's model makes it."""
+    call = {"type": "function_call", "call_id": call_id, "name": name}
+    return {**call, "arguments": json.dumps(arguments)}
+
+
 def test_the_terminal_agent_asks_inline(tmp_path: Path) -> None:
     """Who sits there sees the payload, says yes or no, and evidence marks the own decision."""
     command = shop.argv("agent", "shop")
     with terminal(command, cwd=tmp_path, environment=shop.environment()) as person:
         person.read_until("> ")
         person.type("2 tea\n")
-        person.read_until('That makes {"result": 600}.\n')
+        person.read_until('That makes {"result":600}.\n')
         person.read_until("> ")
         person.type("refund 500 of o-17\n")
         assert '"cents": 500' in person.read_until("allow? [y/N] ")
         person.type("y\n")
-        person.read_until('That makes {"order": "o-17", "cents": 500}.')
+        person.read_until('That makes {"order":"o-17","cents":500}.')
         person.read_until("> ")
         person.type("refund 400 of o-18\n")
         person.read_until("allow? [y/N] ")
         person.type("\n")
-        person.read_until("nothing: refused at the terminal")
+        person.read_until("said no: decided at the terminal")
         person.read_until("> ")
         person.type("\x04")
         assert person.end() == 0

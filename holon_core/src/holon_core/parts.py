@@ -88,6 +88,7 @@ class Parts:
         self._pid = os.getpid()
         behind.make_workbench = self._workbench
         guard.operating = self._through
+        self._governed(tools)
         self._governed(plugins)
         self._governed(skills)
         self._governed(guard.workspaces)

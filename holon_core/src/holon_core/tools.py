@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holon_core.catalogue import pins
 from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import Refused
+from holon_core.governed import Facet, operation
 from holon_core.names import MAX_TOOL_ID, optional_text, page, required_text
 from holon_core.records.listing import Listing
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Store
 
 
-class Tools:
+class Tools(Facet):
     """Listing and reading tools; what it says changes no verdict of a call."""
 
     def __init__(
@@ -57,6 +58,7 @@ class Tools:
         """Return what became of each source of definitions at its last reading, by id."""
         return Listing(self._sources.states())
 
+    @operation("runtime-tool/refresh")
     def refresh(self) -> tuple[SourceState, ...]:
         """Read every source again; changed definitions make new revisions.
 
@@ -90,6 +92,7 @@ class Tools:
             raise Refused(unknown_tool(self._catalogue, tool_id))
         return entry.tool
 
+    @operation("runtime-tool/pin", tool_id="tool")
     def pin(self, tool_id: str, *, by: str, reason: str) -> Pin:
         """Let a tool run by its present definition alone, for every process on this root.
 
@@ -108,6 +111,7 @@ class Tools:
         self._catalogue.forget()
         return pin
 
+    @operation("runtime-tool/unpin", tool_id="tool")
     def unpin(self, tool_id: str, *, by: str, reason: str) -> None:
         """Take a pin away.
 

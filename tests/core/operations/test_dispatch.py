@@ -33,6 +33,11 @@ def test_every_operation_can_be_asked(ask, tmp_path, runtime):
 
     do("runtime-tool/list")
     do("runtime-tool/read", tool="host.app/add")
+    do("runtime-tool/pin", tool="host.app/add", reason="reviewed")
+    do("runtime-tool/list-pins")
+    do("runtime-tool/diff", tool="host.app/add")
+    do("runtime-tool/unpin", tool="host.app/add", reason="trusted")
+    do("runtime-tool/refresh")
     do("runtime-capability/discover", query="add")
     do("runtime-tool/dry-run", **WRITE)
     do("runtime-tool/explain", **WRITE)

@@ -9,74 +9,81 @@ import getpass
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
+from uuid import uuid4
 
 import holon_core as holon
-from shop_desk.till import RefundLimit, Till, folder_of
+from shop_desk.till import SUPPORT, RefundLimit, Till, folder_of, give_profile
 
 
-@dataclass(frozen=True)
-class Wish:
-    """A tool that the model would like to have called."""
-
-    tool: str
-    arguments: dict[str, Any]
+Item = Mapping[str, Any]
 
 
 class Model(Protocol):
-    """What proposes: a wish, or words. It decides nothing."""
+    """What proposes: a tool call, or words. It decides nothing."""
 
-    def next(self, said: Sequence[str]) -> Wish | str:
-        """Go on from what was said and answered so far."""
+    def next(self, items: Sequence[Item], tools: Sequence[Item]) -> Item:
+        """Go on from what was said and answered so far, with the tools that it is shown."""
         ...
 
 
 class Rules:
-    """A model of two rules."""
+    """A model of two rules, in the shape of the Responses API."""
 
-    def next(self, said: Sequence[str]) -> Wish | str:
+    def next(self, items: Sequence[Item], tools: Sequence[Item]) -> Item:
         """Take the last line for a request, and a result for the end of it."""
-        last = said[-1]
-        if last.startswith("result: "):
-            return f"That makes {last.removeprefix('result: ')}."
-        if found := re.search(r"refund (\d+) of ([\w-]+)", last):
-            return Wish("host.shop/refund", {"order": found[2], "cents": int(found[1])})
-        if found := re.search(r"(\d+) (tea|cake)", last):
-            return Wish("host.shop/price", {"item": found[2], "count": int(found[1])})
-        return "I can price tea and cake, and refund orders."
+        last = items[-1]
+        if "output" in last:
+            return _words(f"That makes {last['output']}.")
+        if found := re.search(r"refund (\d+) of ([\w-]+)", last["content"]):
+            return self._call("refund", tools, order=found[2], cents=int(found[1]))
+        if found := re.search(r"(\d+) (tea|cake)", last["content"]):
+            return self._call("price", tools, item=found[2], count=int(found[1]))
+        return _words("I can price tea and cake, and refund orders.")
+
+    def _call(self, name: str, tools: Sequence[Item], **arguments: Any) -> Item:
+        if name not in [tool["name"] for tool in tools]:
+            return _words(f"I have no {name} here.")
+        return {
+            "type": "function_call",
+            "call_id": f"call_{uuid4().hex}",
+            "name": name,
+            "arguments": json.dumps(arguments),
+        }
+
+
+def _words(text: str) -> Item:
+    return {"role": "assistant", "content": text}
 
 
 class Agent:
-    """The loop around a model: every wish goes through the door."""
+    """The loop around a model: it is shown what its caller may use, and every call is answered."""
 
     def __init__(self, rt: holon.Runtime, *, model: Model, me: str) -> None:
         self._rt = rt
         self._model = model
         self._me = me
-        self._session = rt.session(principal=me, role="support")
+        self._session = rt.session(principal=me, role="support", profile=SUPPORT.id)
 
     def turn(self, line: str) -> str:
         """Answer one line of the person at the terminal."""
-        said = [line]
+        items: list[Item] = [{"role": "user", "content": line}]
         for _ in range(8):
-            answer = self._model.next(said)
-            if isinstance(answer, str):
-                return answer
-            said.append(self._carry_out(answer))
+            said = self._model.next(items, self._session.tools("openai-responses"))
+            if said.get("type") != "function_call":
+                return str(said["content"])
+            items += [said, self._answer(said)]
         return "I give up."
 
-    def _carry_out(self, wish: Wish) -> str:
-        result = self._session.call(wish.tool, wish.arguments)
-        if result.held is not None:
-            if not self._allowed(result.held):
-                return "result: nothing: refused at the terminal"
-            result = self._session.release(result.held)
-        if result.failure is not None:
-            # The model is told why, too: a refusal is something to go on from.
-            return f"result: nothing: {result.failure.message}"
-        return f"result: {json.dumps(result.output)}"
+    def _answer(self, call: Item) -> Item:
+        message = self._session.answer(call)
+        if message.held is not None:
+            if self._allowed(message.held):
+                self._session.release(message.held)
+            # Answered again, the call says what became of it, a refusal as well.
+            message = self._session.answer(call)
+        return message
 
     def _allowed(self, call: str) -> bool:
         """Show what would run, and let the person decide."""
@@ -103,6 +110,7 @@ def main(folder: str, read: Callable[[str], str] = input) -> int:
         # One person asks and decides here; evidence says so of each such decision.
         operator=me,
     ) as rt:
+        give_profile(rt)
         agent = Agent(rt, model=Rules(), me=me)
         while True:
             try:

@@ -21,7 +21,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 import holon_core as holon
-from shop_desk.till import RefundLimit, Till, folder_of
+from shop_desk.till import SUPPORT, RefundLimit, Till, folder_of, give_profile
 
 STATUS = {holon.Status.COMPLETED: 200, holon.Status.FAILED: 422, holon.Status.BLOCKED: 403}
 HELD = 202
@@ -68,9 +68,20 @@ Runtime = Annotated[holon.Runtime, Depends(runtime_of)]
 Caller = Annotated[Person, Depends(person_of)]
 
 
-def session_of(rt: Runtime, person: Caller) -> holon.Session:
-    """Open the door for who asks; light, so each request gets its own."""
-    return rt.session(principal=person.id, role=person.role)
+def session_of(
+    request: Request, rt: Runtime, person: Caller, conversation: str = "desk"
+) -> holon.Session:
+    """Open the door for who asks; light, so each request gets its own.
+
+    What a model calls is of its conversation: the same call, sent again, is the same run.
+    """
+    return rt.session(
+        principal=person.id,
+        workspace=request.app.state.desk,
+        role=person.role,
+        profile=SUPPORT.id,
+        run=f"{person.id}.{conversation}",
+    )
 
 
 def approver_of(person: Caller) -> Person:
@@ -109,27 +120,46 @@ async def refused(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"code": failure.code, "message": failure.message}, 409)
 
 
-def make_app(open_runtime: Callable[[], holon.Runtime], people: Mapping[str, Person]) -> FastAPI:
+async def unusable(_: Request, error: Exception) -> JSONResponse:
+    """Answer what is no call of a provider."""
+    return JSONResponse({"code": "misuse", "message": str(error)}, 400)
+
+
+def make_app(
+    open_runtime: Callable[[], holon.Runtime], people: Mapping[str, Person], desk: Path
+) -> FastAPI:
     """Make the service.
 
     Args:
         open_runtime: Opens the runtime when the service starts; it is closed when it ends.
         people: Who has which token.
+        desk: The workspace that they work in.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await asyncio.to_thread(open_runtime) as rt:
+            await asyncio.to_thread(give_profile, rt)
             app.state.runtime = rt
             yield
 
     app = FastAPI(lifespan=lifespan)
-    app.state.people = people
+    app.state.people, app.state.desk = people, desk
     app.add_exception_handler(holon.Refused, refused)
+    app.add_exception_handler(holon.Misuse, unusable)
 
     @app.post("/calls")
     async def call(session: Session, wanted: Call) -> JSONResponse:
         return answer(await session.acall(wanted.tool, wanted.arguments, key=wanted.key))
+
+    @app.get("/conversations/{conversation}/tools")
+    def tools(session: Session) -> list[dict[str, Any]]:
+        return session.tools("openai-responses")
+
+    @app.post("/conversations/{conversation}/answers")
+    async def answer_model(session: Session, tool_call: dict[str, Any]) -> dict[str, Any]:
+        message = await session.aanswer(tool_call)
+        return {"message": message, "held": message.held}
 
     # Functions without async run in a thread: approvals and evidence wait for the disk.
     @app.get("/held")
@@ -180,9 +210,10 @@ def main() -> None:
             discover=False,
         )
 
+    app = make_app(open_runtime, people, folder_of("desk", chosen.folder))
     listener = socket.create_server(("127.0.0.1", chosen.port))
     print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    server = uvicorn.Server(uvicorn.Config(make_app(open_runtime, people), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     server.run(sockets=[listener])
 
 

@@ -80,10 +80,23 @@ class RefundLimit:
 
     def evaluate(self, request: holon.PolicyRequest, /) -> holon.Verdict:
         """Deny a refund above the limit; say nothing against all else."""
-        if request.tool.name == "refund" and request.arguments["cents"] > self._cents:
+        # Where tools are listed for a model, policy is asked without arguments.
+        if request.tool.name == "refund" and request.arguments.get("cents", 0) > self._cents:
             why = f"more than {self._cents} cents are paid back by the bank alone"
             return holon.Verdict(decision=holon.Decision.DENY, rule="refund-limit", reason=why)
         return holon.Verdict(decision=holon.Decision.ALLOW, rule="refund-limit")
+
+
+# What an agent at the desk may use.
+SUPPORT = holon.AgentProfile(
+    id="support", role="support agent", allowed_tools=("host.shop/*",)
+)
+
+
+def give_profile(rt: holon.Runtime) -> None:
+    """Keep the profile of the desk's agents in the root, once."""
+    if not any(each.id == SUPPORT.id for each in rt.agents.profiles.list()):
+        rt.agents.profiles.create(SUPPORT, by="shop", reason="first version")
 
 
 def folder_of(name: str, folder: str | os.PathLike[str]) -> Path:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from holon_core.records.base import Record
-
-if TYPE_CHECKING:
-    from holon_core.records.finding import Finding
+from holon_core.records.finding import Finding
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from holon_core.operations import (
     agent_rows,
     approval_rows,
+    definition_rows,
     discovery_rows,
     evidence_rows,
     frozen_rows,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ROWS: tuple[Operation, ...] = (
     *tool_rows.ROWS,
+    *definition_rows.ROWS,
     *discovery_rows.ROWS,
     *approval_rows.ROWS,
     *evidence_rows.ROWS,

@@ -46,16 +46,17 @@ def list_tools(door: Door, given: Params) -> Any:
     limit = given.get("limit", 50)
     found = door.runtime.tools.list(after=given.get("after", ""), limit=limit)
     last = found[-1].id if len(found) == limit else None
-    shown = [tool for tool in found if door.sees_all or not _elsewhere(door, tool.id)]
+    shown = [tool for tool in found if may_see(door, tool.id)]
     return {"tools": to_json(shown), "next_after": last, "faults": list(_faults(door.runtime))}
 
 
-def _elsewhere(door: Door, tool_id: str) -> bool:
+def may_see(door: Door, tool_id: str) -> bool:
+    """Tell whether a tool is one that this caller sees: not that of another workspace."""
     from holon_core.guard.elsewhere import is_elsewhere
 
     guard = door.runtime._guard
     entry = guard.catalogue.get(tool_id)
-    return entry is not None and is_elsewhere(guard, entry, door.caller)
+    return door.sees_all or entry is None or not is_elsewhere(guard, entry, door.caller)
 
 
 def _faults(runtime: Runtime) -> Iterator[dict[str, str]]:
@@ -72,7 +73,7 @@ def read_tool(door: Door, given: Params) -> Any:
     """Answer one tool, and what registration said about it."""
     tools = door.runtime.tools
     tool = tools.read(given["tool"])
-    if not door.sees_all and _elsewhere(door, tool.id):
+    if not may_see(door, tool.id):
         raise Refused(failure("unknown_tool", f"no tool {tool.id} in this workspace"))
     return {"tool": to_json(tool), "findings": to_json(tools.findings(tool.id))}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -89,12 +90,12 @@ def _is_egg(distribution: Distribution) -> bool:
 
 def _read(distribution: Distribution, stem: str) -> Iterator[Installed]:
     try:
-        text = distribution.read_text("entry_points.txt") or ""
+        text = _text(distribution, "entry_points.txt")
         if not _SECTION.search(text):
             return
         # The rest of it is the description, which may be long.
         name = "PKG-INFO" if _is_egg(distribution) else "METADATA"
-        fields = _fields(distribution.read_text(name) or "")
+        fields = _fields(_text(distribution, name))
         if not fields.get("name"):
             raise LookupError("it names no distribution")
         yield Installed(
@@ -109,6 +110,22 @@ def _read(distribution: Distribution, stem: str) -> Iterator[Installed]:
         yield Installed(name=stem, problem=f"its metadata cannot be read: {told(error)}")
 
 
+def _text(distribution: Distribution, name: str) -> str:
+    """Read a file of the metadata; empty where it is not there.
+
+    As ``Distribution.read_text``, without the objects that it makes of a path: of all that is
+    installed each is asked for one file, and a lane for two.
+    """
+    path = getattr(distribution, "_path", None)
+    if not isinstance(path, Path):
+        return distribution.read_text(name) or ""
+    try:
+        with open(f"{path}/{name}", "rb") as file:  # noqa: PTH123
+            return file.read().decode()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
+        return ""
+
+
 def _egg_requires(distribution: Distribution) -> list[str]:
     """Return what older builds keep in a file of its own."""
     return distribution.requires or [] if _is_egg(distribution) else []
@@ -118,7 +135,9 @@ def _fields(metadata: str) -> dict[str, list[str]]:
     """Read the head of a METADATA file: fields by lower-case name, folded lines joined."""
     head = metadata.replace("\r\n", "\n").partition("\n\n")[0]
     fields: dict[str, list[str]] = {}
-    for line in re.sub(r"\n[ \t]+", " ", head).split("\n"):
+    if "\n " in head or "\n\t" in head:
+        head = re.sub(r"\n[ \t]+", " ", head)
+    for line in head.split("\n"):
         key, _, value = line.partition(":")
         fields.setdefault(key.strip().lower(), []).append(value.strip())
     return fields
