@@ -88,9 +88,7 @@ class RefundLimit:
 
 
 # What an agent at the desk may use.
-SUPPORT = holon.AgentProfile(
-    id="support", role="support agent", allowed_tools=("host.shop/*",)
-)
+SUPPORT = holon.AgentProfile(id="support", role="support agent", allowed_tools=("host.shop/*",))
 
 
 def give_profile(rt: holon.Runtime) -> None:
