@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from holon_core.catalogue.pins import Pin
 from holon_core.catalogue.source_records import SourceState
 from holon_core.errors import Refused
 from holon_core.operations.answers import answer, listed, schema_of, to_json
@@ -14,6 +13,7 @@ from holon_core.operations.tool_rows import NOUN, READS, WRITES, may_see
 from holon_core.records.approval_view import ViewChange
 from holon_core.records.failure import failure
 from holon_core.records.operation import Operation
+from holon_core.records.pin import Pin
 from holon_core.records.words import Authority
 
 _PIN = schema_of(Pin)
