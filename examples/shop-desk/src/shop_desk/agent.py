@@ -16,7 +16,6 @@ from uuid import uuid4
 import holon_core as holon
 from shop_desk.till import SUPPORT, RefundLimit, Till, folder_of, give_profile
 
-
 Item = Mapping[str, Any]
 
 
@@ -77,7 +76,7 @@ class Agent:
         return "I give up."
 
     def _answer(self, call: Item) -> Item:
-        message = self._session.answer(call)
+        message: holon.ToolMessage = self._session.answer(call)
         if message.held is not None:
             if self._allowed(message.held):
                 self._session.release(message.held)
