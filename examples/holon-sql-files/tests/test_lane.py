@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -157,6 +158,58 @@ def test_only_a_database_inside_the_workspace_is_read(
     (holon_workspace / "notes.txt").write_text("no database " * 100, encoding="utf-8")
 
     assert code(query("select * from orders", front="", database=path)) == expected
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_a_file_beside_the_database_that_leads_out_is_refused(
+    query: Query, holon_workspace: Path, tmp_path: Path, end: str
+) -> None:
+    outside = tmp_path / "outside"
+    (holon_workspace / f"shop.db{end}").symlink_to(outside)
+
+    assert code(query("select * from orders")) == "not_regular_file"
+    assert not outside.exists()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select * from pragma_database_list",
+        "select * from pragma_table_info('orders')",
+        "begin",
+        "savepoint a",
+        "detach main",
+        "analyze",
+        "delete from orders returning id",
+    ],
+)
+def test_nothing_of_the_connection_is_told_or_changed(query: Query, sql: str) -> None:
+    assert code(query(sql)) == "tool_failed"
+
+
+def test_bytes_that_are_no_text_are_shown_as_such(query: Query) -> None:
+    result = query("select cast(x'61ff62' as text)")
+
+    assert result.output["rows"] == [["a\ufffdb"]]
+
+
+def test_a_view_that_never_ends_is_ended(query: Query, holon_workspace: Path) -> None:
+    with closing(sqlite3.connect(holon_workspace / "shop.db")) as maker:
+        maker.execute(
+            "create view endless as with recursive n(i) as"
+            " (select 1 union all select i + 1 from n) select max(i) from n"
+        )
+    (holon_workspace / "pyproject.toml").write_text(
+        "[tool.holon.limits]\ntimeout_s = 0.3\n", encoding="utf-8"
+    )
+
+    assert code(query("select * from endless")) == "timeout"
+
+
+def test_a_query_that_became_a_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "q.sql")
+
+    assert Folder(str(folder)).query("q") is None
 
 
 def test_a_database_in_write_ahead_mode_is_read_with_what_its_log_holds(

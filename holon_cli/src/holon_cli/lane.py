@@ -140,8 +140,9 @@ def _show_report(out: Output, report: Report) -> int:
         rows = [row.to_json() for row in report.results]
         show_table(out.console, ("verdict", "check", "tool", "reason"), rows)
         counts = report.to_json()["counts"]
+        warned = f"{counts['warn']} warned of, " if counts["warn"] else ""
         out.write(
             f"{report.distribution}: {counts['pass']} passed, {counts['fail']} failed, "
-            f"{counts['skip']} not checked"
+            f"{warned}{counts['skip']} not checked"
         )
     return Exit.COMPLETED if report.conforms else Exit.FAILED

@@ -13,7 +13,7 @@ from holon_core.plugins import hookspecs
 from holon_core.plugins import manager as managing
 from holon_core.plugins.faults import told
 from holon_core.plugins.manager import Candidate, PluginManager
-from holon_core.plugins.markers import RenamedArgument, hookspec, renamed
+from holon_core.plugins.markers import RenamedArgument, RetiredHook, hookspec, renamed, retired
 from holon_core.records.tool import Provenance
 from sample_lanes import Lane, ids, plugin, problems
 
@@ -407,6 +407,28 @@ def test_an_argument_under_its_old_name_gets_the_value_of_the_new_one() -> None:
     offered = manager.offers("holon_greetings", lambda name: f"for {name}")  # type: ignore[arg-type, return-value]
     assert [offer.item for offer in offered] == ["new for new", "old for old"]
     assert [name for name, _, text in manager.deprecations() if "until 9.9" in text] == ["old"]
+
+
+def test_a_hook_that_goes_away_is_asked_and_its_author_told() -> None:
+    """Until then nothing changes but a warning, which names the hook and what to do instead."""
+    module = ModuleType("specs")
+
+    def holon_greetings(host):
+        raise AssertionError
+
+    gone = retired("holon_greetings", instead="offer a letter", gone_in="9.9")
+    module.holon_greetings = hookspec(warn_on_impl=gone)(holon_greetings)  # type: ignore[attr-defined]
+    manager = PluginManager()
+    bringing = plugin("bringing", hookspecs=lambda: [module])
+    old = plugin("old", greetings=lambda host: [f"old {host}"])
+
+    with pytest.warns(RetiredHook, match="asked until 9.9; instead: offer a letter"):
+        manager.register_all([candidate(each) for each in (bringing, old)])
+
+    offered = manager.offers("holon_greetings", lambda name: f"for {name}")  # type: ignore[arg-type, return-value]
+    assert [offer.item for offer in offered] == ["old for old"]
+    assert [(name, text) for name, _, text in manager.deprecations()] == [("old", str(gone))]
+    assert str(pickle.loads(pickle.dumps(gone))) == str(gone)
 
 
 def test_a_renamed_argument_says_what_to_do() -> None:

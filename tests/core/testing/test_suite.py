@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from broken_lanes import (
     BROKEN,
@@ -14,14 +15,19 @@ from broken_lanes import (
     NAME,
     SOUND_MODULE,
     TOOL,
+    WORK,
     Asynchronous,
     Plugin,
     installed,
     lane,
 )
-from holon_core.testing import CHECKS, Lane, Verdict, check_lane
+from holon_core import hookimpl
+from holon_core.plugins.loader import core_version
+from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
+from holon_core.records.words import Origin
+from holon_core.testing import CHECKS, Lane, LaneSuite, Report, Verdict, check_lane
 from holon_core.testing.bench import Bench
-from holon_core.testing.checks import run_check
+from holon_core.testing.checks import NewCheck, run_check
 from support import ROOT
 
 BY_NAME = {check.name: check for check in CHECKS}
@@ -114,13 +120,44 @@ def test_a_tool_without_samples_is_named_as_unchecked(tmp_path: Path) -> None:
     assert "`failing`" in skipped["reasons-listed"]
 
 
+@pytest.mark.parametrize(
+    ("since", "verdict", "conforms"),
+    [(core_version(), Verdict.WARN, True), ("0.0", Verdict.FAIL, False), ("", Verdict.FAIL, False)],
+    ids=["this version", "an earlier one", "the first"],
+)
+def test_a_new_check_warns_for_one_minor_release(
+    tmp_path: Path, since: str, verdict: Verdict, conforms: bool
+) -> None:
+    """In the release that brought it, what it finds is a row that fails nothing."""
+    check = evolve(BY_NAME["effects-declared"], since=since)
+    (make, *_) = BROKEN["effects-declared"]
+    bench = Bench(make(tmp_path), tmp_path / "bench")
+    bench.folder.mkdir()
+
+    rows = run_check(check, bench)
+
+    assert {row.verdict for row in rows} == {verdict}
+    assert Report(distribution=NAME, results=rows).conforms is conforms
+
+
+def test_a_new_check_s_finding_is_a_warning_of_the_suite_of_tests(tmp_path: Path) -> None:
+    """A lane's own tests go on passing, and say what will fail."""
+    check = evolve(BY_NAME["effects-declared"], since=core_version())
+    (make, *_) = BROKEN["effects-declared"]
+    bench = Bench(make(tmp_path), tmp_path / "bench")
+    bench.folder.mkdir()
+
+    with pytest.warns(NewCheck, match="effects are not declared"):
+        LaneSuite().test_lane_conforms(check, bench)
+
+
 def test_a_report_is_plain_json_and_a_table(tmp_path: Path) -> None:
     """Programs read the one, people the other."""
     report = check_lane(Lane(distribution="acme-nowhere"), folder=tmp_path)
 
     body = report.to_json()
     assert body["conforms"] is False
-    assert body["counts"] == {"pass": 0, "fail": 1, "skip": len(CHECKS) - 1}
+    assert body["counts"] == {"pass": 0, "fail": 1, "warn": 0, "skip": len(CHECKS) - 1}
     assert body["results"][0]["check"] == "loads"
     assert report.text().splitlines()[1].startswith("fail     loads")
 
@@ -133,3 +170,37 @@ def test_the_manual_names_every_check_with_its_broken_lanes() -> None:
         shown = "; ".join((make.__doc__ or "").rstrip(".") for make in makers)
         assert f"| `{name}` | {BY_NAME[name].about.rstrip('.')} | {shown} |" in page
     assert NAME not in page
+
+
+def test_why_a_lane_can_have_no_calls_for_a_check_is_the_reason_of_the_row(tmp_path: Path) -> None:
+    """Its author says it, so that nobody reads it as something left out."""
+    report = check_lane(lane(slow={}, unchecked={"keeps-time": "it is quick"}), folder=tmp_path)
+
+    reasons = {row.check: row.reason for row in report.of(Verdict.SKIP)}
+    assert reasons["keeps-time"] == "it is quick"
+    assert "`slow`" in reasons["ends-on-cancel"]
+
+
+def test_a_source_that_was_registered_is_looked_at(tmp_path: Path) -> None:
+    """Its name, its tools and what registering said of them, as of one that is offered."""
+
+    class Registering(Plugin):
+        @hookimpl
+        def holon_runtime_opened(self, host: Any) -> None:
+            source = SkillSourceDescriptor(
+                id=f"{NAME}.made", kind=SkillSourceKind.LANE, origin=Origin.REGISTERED
+            )
+            host.register_source(source, [evolve(WORK, id=f"{NAME}.made/work")])
+
+    bench = Bench(lane(Registering()), tmp_path)
+    checks = ("ids-belong", "definitions-accepted")
+    rows = {
+        (row.check, row.tool, row.reason)
+        for name in checks
+        for row in run_check(BY_NAME[name], bench)
+        if row.verdict is Verdict.PASS
+    }
+
+    assert ("ids-belong", "", f"source {NAME}.made") in rows
+    assert ("ids-belong", f"{NAME}.made/work", "") in rows
+    assert ("definitions-accepted", "", f"1 tools of the source {NAME}.made") in rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -103,7 +104,15 @@ def _database(call: SealedCall, query: Query) -> Path:
         raise Refused(failure("path_not_found", path=asked))
     if not path.is_file():
         raise Refused(failure("not_regular_file", path=asked))
+    # SQLite opens these as well, and would follow a link out of the workspace.
+    beside = [path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal")]
+    if any(os.path.lexists(each) and not _is_plain(each) for each in beside):
+        raise Refused(failure("not_regular_file", path=asked))
     return path
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _refused(problem: StructuredFailure) -> ExecutorOutcome:

@@ -67,5 +67,8 @@ class Folder:
     def _query(self, path: Path) -> Query:
         if not _NAME.fullmatch(path.stem):
             raise BadQuery("a file's name is of a-z 0-9 _ -, up to 64")
+        if not path.is_file():
+            # A named pipe would be waited for.
+            raise BadQuery("no regular file")
         with path.open("rb") as file:
             return read_query(path.stem, file.read(MAX_FILE_BYTES + 1))

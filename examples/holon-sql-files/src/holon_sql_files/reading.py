@@ -76,6 +76,9 @@ def _connect(database: Path) -> sqlite3.Connection:
     uri = f"{database.as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, timeout=LOCK_WAIT_S, isolation_level=None)
     connection.execute("pragma query_only = on")
+    # Views of a database that somebody made call nothing that could do harm.
+    connection.execute("pragma trusted_schema = off")
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
     if hasattr(connection, "setlimit"):
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from holon_core.plugins.faults import told
-from holon_core.plugins.markers import RenamedArgument
+from holon_core.plugins.markers import RenamedArgument, RetiredHook
 from holon_core.plugins.registration import Registration, options_of
 from holon_core.records.base import Record
 from holon_core.records.finding import Finding
@@ -133,10 +133,7 @@ class PluginManager:
             # Without tryfirst and trylast the newest is the last.
             impl = getattr(self._pluggy.hook, hook).get_hookimpls()[-1]
             self._impls.setdefault(hook, {})[candidate.name] = impl
-            old = self._renames(hook).keys() & {*impl.argnames}
-            self._deprecated += [
-                (candidate, str(self._renames(hook)[name])) for name in sorted(old)
-            ]
+            self._deprecated += [(candidate, text) for text in self._old(hook, impl)]
 
     def quarantine(self, name: str, provenance: Provenance, problem: str) -> None:
         """Make a plugin inactive: none of its hooks is called, and its name is free again."""
@@ -194,6 +191,14 @@ class PluginManager:
             for each, text in self._deprecated
             if self._provenance.get(each.name) == each.provenance
         ]
+
+    def _old(self, hook: str, impl: pluggy.HookImpl) -> list[str]:
+        """Say what of an implementation goes away: the hook itself, names of arguments."""
+        spec = getattr(self._pluggy.hook, hook).spec
+        whole = None if spec is None else spec.warn_on_impl
+        renames = self._renames(hook)
+        found = [str(whole)] if isinstance(whole, RetiredHook) else []
+        return found + [str(renames[name]) for name in sorted(renames.keys() & {*impl.argnames})]
 
     def _renames(self, hook: str) -> dict[str, RenamedArgument]:
         """Return the old names of a hook's arguments that are still given."""

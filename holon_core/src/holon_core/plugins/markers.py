@@ -29,6 +29,36 @@ class RenamedArgument(DeprecationWarning):
         )
 
 
+class RetiredHook(DeprecationWarning):
+    """Tells the author of a plugin that a hook goes away.
+
+    Args:
+        hook: The hook.
+        instead: What to do instead, as a person reads it.
+        gone_in: The first version that does not ask it any more.
+    """
+
+    def __init__(self, hook: str, instead: str, gone_in: str) -> None:
+        super().__init__(hook, instead, gone_in)
+        self.hook, self.instead, self.gone_in = hook, instead, gone_in
+
+    def __str__(self) -> str:
+        return f"{self.hook} is asked until {self.gone_in}; instead: {self.instead}"
+
+
+def retired(hook: str, *, instead: str, gone_in: str) -> RetiredHook:
+    """Go on asking a hook that goes away, and tell who implements it: ``warn_on_impl``.
+
+    Args:
+        hook: The hook.
+        instead: What to do instead, as a person reads it.
+        gone_in: The first version that does not ask it any more.
+
+    Source: docs/lanes/how-a-hook-changes.md.
+    """
+    return RetiredHook(hook, instead, gone_in)
+
+
 def renamed(hook: str, *, gone_in: str, **new_names: str) -> dict[str, Warning]:
     """Keep arguments under their old names beside the new ones: ``warn_on_impl_args`` of a hook.
 

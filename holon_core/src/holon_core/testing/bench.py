@@ -52,6 +52,8 @@ class Lane:
     ``proposals`` are frozen tools of the lane's kind, each brought to Active in every runtime on
     disk; calls name them by their ``name``. ``build`` makes, of one that was proposed, what its
     kind has to have before it is validated: given a runtime, a session and the tool's id.
+    ``unchecked`` says, by the name of a check, why this lane can have no calls for it; that is
+    the reason of the rows that are skipped.
     """
 
     distribution: str
@@ -66,6 +68,7 @@ class Lane:
     config: Mapping[str, Any] = field(factory=dict)
     proposals: Sequence[Mapping[str, Any]] = ()
     build: Callable[[Runtime, Session, str], None] = _nothing
+    unchecked: Mapping[str, str] = field(factory=dict)
 
     def module(self) -> str | None:
         """Return the name of the plugin's module, ``None`` where it is an object of a test."""

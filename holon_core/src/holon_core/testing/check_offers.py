@@ -9,7 +9,7 @@ from holon_core.plugins import hookspecs
 from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.markers import PROJECT
 from holon_core.records.finding import has_errors
-from holon_core.records.words import LaneKind
+from holon_core.records.words import LaneKind, Origin
 from holon_core.testing.offering import definitions, loaded, offered
 from holon_core.testing.report import Result, Verdict
 from holon_core.wire.schema_check import check_schema
@@ -89,6 +89,25 @@ def ids_belong(bench: Bench) -> Iterator[Result]:
             good = tool_id.startswith(f"{each.source}/")
             text = f"the id is not of the source {each.source}"
             yield ok(tool=tool_id) if good else bad(text, tool=tool_id)
+    yield from _registered(bench)
+
+
+def _registered(bench: Bench) -> Iterator[Result]:
+    """Say whose the sources are that were registered, and the tools that came with them."""
+    with bench.open(frozen=False) as runtime:
+        states = [state for state in runtime.tools.sources() if state.state == "registered"]
+    for state in states:
+        ours = state.id.startswith("holon.") and bench.lane.distribution in FIRST_PARTY
+        yield ok(f"source {state.id}") if ours else _own(state.id, bench.lane.distribution)
+    known = tuple(f"{state.id}/" for state in states)
+    yield from (ok(tool=tool_id) for tool_id in bench.tools if tool_id.startswith(known))
+    yield from (ok("the core names frozen tools", tool=tool_id) for tool_id in _frozen(bench))
+
+
+def _frozen(bench: Bench) -> dict[str, str]:
+    """Return the lane's frozen tools, each with the digest of its definition."""
+    tools = bench.tools.values()
+    return {tool.id: tool.digest for tool in tools if tool.origin is Origin.FROZEN}
 
 
 def _sources(bench: Bench) -> list[str]:
@@ -116,8 +135,9 @@ def definitions_accepted(bench: Bench) -> Iterator[Result]:
     """Every source is read in time, and every definition comes in without an error."""
     with bench.open() as runtime:
         states = runtime.tools.sources()
-    if not states:
+    if not states and not _frozen(bench):
         yield skip("it offers no source of definitions")
+    yield from (ok("it was promoted", tool=tool_id) for tool_id in _frozen(bench))
     for state in states:
         if state.problem:
             yield bad(f"the source {state.id}: {state.problem}")
@@ -132,8 +152,12 @@ def definitions_stable(bench: Bench) -> Iterator[Result]:
     """Read twice under one signal, a source gives the same: else each start makes revisions."""
     with bench.open() as runtime:
         states = runtime.tools.refresh()
-    if not states:
+        again = {name: runtime.tools.read(name).digest for name in _frozen(bench)}
+    if not states and not again:
         yield skip("it offers no source of definitions")
+    for name, digest in _frozen(bench).items():
+        text = "promoted once more it is another definition"
+        yield ok(tool=name) if again[name] == digest else bad(text, tool=name)
     for state in states:
         moved = (*state.added, *state.changed, *state.removed)
         text = f"a second reading changed {', '.join(moved[:5])}"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from holon_core.plugins.loader import core_version
 from holon_core.testing import (
     check_calls,
     check_definitions,
@@ -18,20 +19,35 @@ from holon_core.testing import (
 from holon_core.testing.bench import Bench, Lane
 from holon_core.testing.check_offers import bad, skip
 from holon_core.testing.offering import loaded
-from holon_core.testing.report import Report, Result
+from holon_core.testing.report import Report, Result, Verdict
 
 
 @frozen(kw_only=True)
 class Check:
-    """One rule that every lane keeps: its name, and what yields a row for each tool."""
+    """One rule that every lane keeps: its name, and what yields a row for each tool.
+
+    ``since`` is the version of the core that brought it, empty for those of the first: in that
+    minor release what it finds warns, from the next one on it fails.
+    """
 
     name: str
     run: Callable[[Bench], Iterator[Result]]
+    since: str = ""
 
     @property
     def about(self) -> str:
         """What the rule says, in one sentence."""
         return (self.run.__doc__ or "").partition("\n")[0]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it came with the minor release that runs."""
+        here = core_version() or ""
+        return bool(self.since) and self.since.split(".")[:2] == here.split(".")[:2]
+
+
+class NewCheck(DeprecationWarning):
+    """A check that is new in this version found something: in the next one that fails."""
 
 
 def _check(run: Callable[[Bench], Iterator[Result]]) -> Check:
@@ -79,7 +95,16 @@ def run_check(check: Check, bench: Bench) -> tuple[Result, ...]:
         rows = [skip("the lane does not load")]
     else:
         rows = _rows(check, bench)
-    return tuple(evolve(row, check=check.name) for row in rows)
+    return tuple(_said(row, check, bench) for row in rows)
+
+
+def _said(row: Result, check: Check, bench: Bench) -> Result:
+    """Return a row as the report has it."""
+    if row.verdict is Verdict.FAIL and check.is_new:
+        row = evolve(row, verdict=Verdict.WARN)
+    if row.verdict is Verdict.SKIP and check.name in bench.lane.unchecked:
+        row = evolve(row, reason=bench.lane.unchecked[check.name])
+    return evolve(row, check=check.name)
 
 
 def _rows(check: Check, bench: Bench) -> list[Result]:

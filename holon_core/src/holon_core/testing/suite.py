@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holon_core.testing.bench import Bench, Calls, Lane
-from holon_core.testing.checks import CHECKS, Check, run_check
+from holon_core.testing.checks import CHECKS, Check, NewCheck, run_check
 from holon_core.testing.report import Report, Verdict
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class LaneSuite:
     secrets: ClassVar[Sequence[str]] = ()
     config: ClassVar[Mapping[str, Any]] = {}
     proposals: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    unchecked: ClassVar[Mapping[str, str]] = {}
 
     def prepare(self, workspace: Path) -> None:
         """Fill a fresh workspace with what the sample calls need; nothing by default."""
@@ -57,6 +58,7 @@ class LaneSuite:
             setup=cls().setup,
             config=cls.config,
             proposals=cls.proposals,
+            unchecked=cls.unchecked,
             build=cls().build,
         )
 
@@ -71,7 +73,11 @@ class LaneSuite:
         rows = run_check(holon_check, holon_bench)
         report = Report(distribution=self.distribution, results=rows)
         assert report.conforms, f"{holon_check.about}\n{report.text()}"
-        if not report.of(Verdict.PASS):
+        if report.of(Verdict.WARN):
+            import warnings
+
+            warnings.warn(f"{holon_check.about}\n{report.text()}", NewCheck, stacklevel=1)
+        elif not report.of(Verdict.PASS):
             import pytest
 
             pytest.skip("; ".join(dict.fromkeys(row.reason for row in rows)))
