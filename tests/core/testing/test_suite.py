@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from holon_core.records.words import Origin
 from holon_core.testing import CHECKS, Lane, LaneSuite, Report, Verdict, check_lane
 from holon_core.testing.bench import Bench
 from holon_core.testing.checks import NewCheck, run_check
+from holon_core.testing.watching import watching
 from support import ROOT
 
 BY_NAME = {check.name: check for check in CHECKS}
@@ -149,6 +151,29 @@ def test_a_new_check_s_finding_is_a_warning_of_the_suite_of_tests(tmp_path: Path
 
     with pytest.warns(NewCheck, match="effects are not declared"):
         LaneSuite().test_lane_conforms(check, bench)
+
+
+def test_what_others_left_to_the_collector_is_no_deed_of_a_preview(tmp_path: Path) -> None:
+    """A file that garbage removes when it is collected was not removed by what is watched."""
+    (tmp_path / "left").touch()
+
+    class Left:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            (tmp_path / "left").unlink()
+
+    before = gc.get_threshold()
+    Left()
+    try:
+        with watching() as deeds:
+            gc.set_threshold(1, 1, 1)
+            made: list[list[int]] = [[] for _ in range(1000)]
+    finally:
+        gc.set_threshold(*before)
+
+    assert (deeds, len(made), (tmp_path / "left").exists()) == ([], 1000, False)
 
 
 def test_a_report_is_plain_json_and_a_table(tmp_path: Path) -> None:

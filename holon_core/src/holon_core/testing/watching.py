@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -99,12 +100,19 @@ def watching(kinds: frozenset[str] = CHANGES) -> Iterator[list[Deed]]:
     """
     while _install:
         _install.pop()()
+    # What others left to the collector ends here, or meanwhile: a forgotten runtime that is
+    # closed, a temporary folder that goes. Neither is a deed of what is watched.
+    gc.collect()
+    collecting = gc.isenabled()
+    gc.disable()
     watch = _Watch(kinds)
     _active.append(watch)
     try:
         yield watch.deeds
     finally:
         _active.remove(watch)
+        if collecting:
+            gc.enable()
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
