@@ -237,6 +237,7 @@ def _assemble(
         output_classes=_output_classes(offered),
     )
     skills.changed = guard.catalogue.forget
+    guard.skill_of = skills.skill_of
     guard.revision = store.read(lambda tables: tables.revision())
     if settings.retention_days is not None:
         oldest = int(clock.now()) - settings.retention_days * 86_400

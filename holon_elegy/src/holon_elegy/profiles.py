@@ -127,7 +127,8 @@ def write_profile(runtime: Runtime, source: str, profile: AgentProfile) -> Writt
         elif whole:
             included.append(names.of(entry))
         for each in entry.bindings:
-            taken = refuses(profile, None, runtime.tools.read(each.tool)) is None
+            tool = runtime.tools.read(each.tool)
+            taken = refuses(profile, None, tool, skill=entry.skill.id) is None
             if taken and not whole:
                 capabilities.append(each.capability)
             elif whole and not taken:

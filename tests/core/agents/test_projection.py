@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -321,13 +322,81 @@ def test_a_request_of_openai_has_at_most_128_tools(having):
     assert len(tools.left_out) == 13
 
 
+def having_options(prefix: str, number: int, options: int, kind: Any = "string") -> list[Any]:
+    """Make tools with one property that is needed, and others that may be left out."""
+    properties = {"need": {"type": kind}, **{f"o{n}": {"type": "string"} for n in range(options)}}
+    schema = {**OBJECT, "properties": properties, "required": ["need"]}
+    return [("corp.a", f"{prefix}{n:02}", "Text.", schema) for n in range(number)]
+
+
+def strict_ones(runtime: holon.Runtime, **options: Any) -> list[str]:
+    """Return which tools Anthropic is shown strictly; what a request takes is never passed."""
+    tools = runtime.session(principal="x").tools("anthropic", **options)
+    schemas = [each["input_schema"] for each in tools if each["strict"]]
+    parts = [part for schema in schemas for part in walk(schema)]
+    left_out = sum(len(p.get("properties", ())) - len(p.get("required", ())) for p in parts)
+    several = sum("anyOf" in part or isinstance(part.get("type"), list) for part in parts)
+    assert (len(schemas) <= 20, left_out <= 24, several <= 16) == (True, True, True)
+    for each, about in zip(tools[len(tools) - len(tools.report) :], tools.report, strict=True):
+        assert each["strict"] is about.strict
+        assert about.strict or "not strict" in about.notes[-1]
+    return [each["name"].removeprefix("corp_a__") for each in tools if each["strict"]]
+
+
 def test_more_strict_tools_than_a_request_takes_are_all_shown_without(having):
     """Which of them would be left strict depended on the others."""
-    runtime = having(*(("corp.a", f"t{n}", "Text.", OBJECT) for n in range(21)))
-    few = having(*(("corp.a", f"t{n}", "Text.", OBJECT) for n in range(20)))
+    tools = [("corp.a", f"t{n}", "Text.", OBJECT) for n in range(21)]
 
-    assert not any(t["strict"] for t in runtime.session(principal="x").tools("anthropic"))
-    assert all(t["strict"] for t in few.session(principal="x").tools("anthropic"))
+    assert strict_ones(having(*tools)) == []
+    assert len(strict_ones(having(*tools[:20]))) == 20
+    # The search is one of them, too.
+    assert strict_ones(having(*tools[:20]), search=True) == []
+    # What is not sent does not count.
+    assert len(strict_ones(having(*tools), max_tools=5)) == 5
+
+
+@pytest.mark.parametrize(
+    ("tools", "wanted"),
+    [
+        (having_options("fat", 1, 25) + having_options("thin", 2, 12), ["thin00", "thin01"]),
+        (having_options("fat", 3, 12) + having_options("none", 2, 0), ["none00", "none01"]),
+        (
+            having_options("union", 16, 0, ["string", "integer"]),
+            [f"union{n:02}" for n in range(16)],
+        ),
+        (
+            having_options("union", 17, 0, ["string", "integer"]) + having_options("z", 1, 1),
+            ["z00"],
+        ),
+    ],
+    ids=["one alone", "together", "unions that fit", "unions together"],
+)
+def test_a_request_of_anthropic_takes_so_many_options_and_unions(having, tools, wanted):
+    """What alone is too much is shown without; else all that take part, and the note says why."""
+    assert strict_ones(having(*tools)) == wanted
+
+
+def test_calls_of_tools_that_lost_strict_mode_are_answered(having):
+    """Their arguments go the way of the form that was shown."""
+    runtime = having(*having_options("fat", 3, 12))
+    session = runtime.session(principal="x")
+    name = session.tools("anthropic")[0]["name"]
+
+    message = session.answer({"type": "tool_use", "id": "1", "name": name, "input": {"need": "a"}})
+
+    assert json.loads(message["content"]) == {"got": {"need": "a"}}
+
+
+def test_making_a_list_leaves_the_collection_of_garbage_as_the_host_has_it(having):
+    """It is put off for a moment alone, and one that is turned off stays off."""
+    session = having(("corp.a", "b", "Text.", OBJECT)).session(principal="x")
+    try:
+        for enabled in (True, False):
+            (gc.enable if enabled else gc.disable)()
+            session.tools("mcp")
+            assert gc.isenabled() is enabled
+    finally:
+        gc.enable()
 
 
 def test_ab_mcp_004_the_same_name_on_two_servers_gives_two(having):

@@ -209,9 +209,8 @@ def found_tools(
     for item in page.items:
         entry = entries.get(item.id)
         if entry is not None and len(found) < limit:
-            about = projector.rendered(entry, prepared.call.dialect, strict=True).about
             text = _short(entry.tool.description)
-            found.append({"name": about.name, "description": text})
+            found.append({"name": name_of(entry.tool.id), "description": text})
     modelling.find(each.id for each in page.items if each.id in entries and _in(found, each.id))
     body = {"tools": found} if found else {"tools": [], "message": "no tool fits"}
     return _message(prepared.call, None, body, failed=False, limit=MAX_SEARCH_CHARS)

@@ -113,6 +113,8 @@ ANTHROPIC = FunctionDialect(
     property_pattern=r"[A-Za-z0-9_.-]{1,64}",
     max_description=4096,
     max_strict_tools=20,
+    max_strict_optional=24,
+    max_strict_unions=16,
 )
 GEMINI = FunctionDialect(
     id="gemini",

@@ -21,6 +21,27 @@ class Plan:
     properties: Mapping[str, Plan] = field(factory=dict)
     items: Plan | None = None
 
+    def packed(self) -> Any:
+        """Return it as plain values, which cost the collection of garbage nothing; see ``of``."""
+        if self.trivial:
+            return None
+        properties = {name: plan.packed() for name, plan in self.properties.items()}
+        items = None if self.items is None else self.items.packed()
+        return sorted(self.drop), dict(self.names), properties, items
+
+    @classmethod
+    def of(cls, packed: Any) -> Plan:
+        """Return the plan that ``packed`` made these values of."""
+        if packed is None:
+            return NOTHING
+        drop, names, properties, items = packed
+        return cls(
+            drop=frozenset(drop),
+            names=names,
+            properties={name: cls.of(each) for name, each in properties.items()},
+            items=None if items is None else cls.of(items),
+        )
+
     @property
     def trivial(self) -> bool:
         """Whether it changes nothing."""

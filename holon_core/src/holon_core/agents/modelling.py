@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holon_core.ids import new_id
 
 if TYPE_CHECKING:
-    from holon_core.records.dialect import ProjectedTool
+    from holon_core.agents.projection import Rendered
 
 MAX_FOUND = 200
 
@@ -26,11 +26,11 @@ class Modelling:
         self._shown: dict[tuple[str, str], tuple[str, bool]] = {}
         self._found: dict[str, None] = {}
 
-    def note(self, dialect: str, shown: Iterable[ProjectedTool], *, strict: bool) -> None:
-        """Keep the definitions that the model was shown last, and whether strict was asked."""
+    def note(self, dialect: str, shown: Iterable[Rendered]) -> None:
+        """Keep the definitions that the model was shown last, and whether they were strict."""
         with self._lock:
             for each in shown:
-                self._shown[dialect, each.name] = (each.digest, strict)
+                self._shown[dialect, each.name] = (each.digest, each.strict)
 
     def pinned(self, dialect: str, name: str) -> tuple[str, bool] | None:
         """Return digest and strictness of a tool that the model was shown."""

@@ -171,13 +171,27 @@ class Profiles(Facet):
 
 
 def refuses(
-    profile: AgentProfile, plan_step: str | None, tool: RuntimeToolDescriptor
+    profile: AgentProfile,
+    plan_step: str | None,
+    tool: RuntimeToolDescriptor,
+    *,
+    skill: str | None = None,
 ) -> StructuredFailure | None:
-    """Say why a profile, at a step of its plan, does not take a tool; ``None`` where it does."""
+    """Say why a profile, at a step of its plan, does not take a tool; ``None`` where it does.
+
+    Args:
+        profile: The profile.
+        plan_step: Where its agent is.
+        tool: The tool.
+        skill: The skill that it came with, where it came with one.
+    """
     if profile.state is not ProfileState.ACTIVE:
         return failure("not_allowed", f"the profile {profile.id} is archived", profile=profile.id)
     if not allows(profile.allowed_tools, profile.excluded_tools, tool.id):
         text = f"the profile {profile.id} does not allow {tool.id}"
+        return failure("not_allowed", text, profile=profile.id)
+    if skill is not None and not takes_with_skill(profile, tool.id, skill):
+        text = f"the profile {profile.id} does not allow the skill {skill} of {tool.id}"
         return failure("not_allowed", text, profile=profile.id)
     ceiling = profile.guardrails.effects_ceiling
     if ceiling is not None and EFFECT_ORDER[tool.side_effect_class] > EFFECT_ORDER[ceiling]:
@@ -193,6 +207,16 @@ def refuses(
         text = f"the step {plan_step} of {profile.id} does not allow {tool.id}"
         return failure("not_allowed", text, profile=profile.id, plan_step=plan_step)
     return None
+
+
+def takes_with_skill(profile: AgentProfile, tool_id: str, skill: str) -> bool:
+    """Tell whether a profile takes a tool that came with a skill.
+
+    A tool that is allowed by its very id is allowed without its skill, unless that is excluded.
+    """
+    if allows(profile.allowed_skills, profile.excluded_skills, skill):
+        return True
+    return tool_id in profile.allowed_tools and allows(("*",), profile.excluded_skills, skill)
 
 
 def _unplanned(profile: AgentProfile, tool: RuntimeToolDescriptor) -> StructuredFailure | None:

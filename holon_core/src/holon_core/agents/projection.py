@@ -6,14 +6,16 @@ import json
 import marshal
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
+from holon_core.agents.budgeting import FREE, cost_of
 from holon_core.agents.mapping import NOTHING, Plan
-from holon_core.agents.names import id_of, name_of
+from holon_core.agents.names import SEARCH, id_of, name_of
 from holon_core.agents.rewriting import Inexpressible, rewrite
+from holon_core.agents.searching import SEARCH_DESCRIPTION, SEARCH_SCHEMA
 from holon_core.agents.shapes import filled
 from holon_core.agents.texts import cleaned
 from holon_core.records.dialect import FunctionDialect, ProjectedTool, Rewrite
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from holon_core.records.tool import RuntimeToolDescriptor
 
 MAX_KEPT = 20_000
+# The store's revision of the catalogue, and what moves in this process alone.
+Moment = tuple[int, tuple[int, int]]
 _NETWORK = frozenset({Effect.NETWORK_READ, Effect.NETWORK_WRITE})
 _NOT_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else")
 # Where values stand, and no schemas.
@@ -34,16 +38,49 @@ _VALUES = ("enum", "const", "default", "examples", "example", "required")
 
 @frozen(kw_only=True)
 class Rendered:
-    """One tool in one dialect: what is shown, as bytes to be copied from, and the way back."""
+    """One tool in one dialect: what is shown, what there is to know of it, and the way back.
 
-    about: ProjectedTool
-    packed: bytes
-    plan: Plan
+    All of it is numbers, texts and bytes, to be unpacked where they are needed: thousands are
+    kept, and each object in them would be looked at by every collection of garbage.
+    """
+
+    id: str
+    name: str
+    digest: str
+    strict: bool
+    chars: int
+    optional: int
+    unions: int
+    shown: bytes
+    said: bytes
+    back: bytes
 
     def fresh(self) -> dict[str, Any]:
         """Return what is shown, as a copy of the caller's own."""
-        made: dict[str, Any] = marshal.loads(self.packed)  # noqa: S302 - packed by this process
+        made: dict[str, Any] = marshal.loads(self.shown)  # noqa: S302 - packed by this process
         return made
+
+    @property
+    def plan(self) -> Plan:
+        """The way back from arguments in this form."""
+        return Plan.of(marshal.loads(self.back))  # noqa: S302 - packed by this process
+
+    def about(self, *notes: str) -> ProjectedTool:
+        """Say what there is to know of it.
+
+        Args:
+            notes: On this one list, beside those of every list.
+        """
+        rewrites, more = marshal.loads(self.said)  # noqa: S302 - packed by this process
+        return ProjectedTool(
+            id=self.id,
+            name=self.name,
+            digest=self.digest,
+            strict=self.strict,
+            rewrites=tuple(Rewrite(path=path, what=what, why=why) for path, what, why in rewrites),
+            notes=(*more, *notes),
+            chars=self.chars,
+        )
 
 
 @frozen
@@ -150,23 +187,44 @@ def render(tool: RuntimeToolDescriptor, dialect: FunctionDialect, *, strict: boo
     }
     if tool.title:
         values["title"] = cleaned(tool.title, 200)
-    if dialect.strict is not None:
-        values["strict"] = shown.strict
     output = tool.output_schema
     if isinstance(output, Mapping) and output.get("type") == "object":
         values["output_schema"] = _clean(dict(output))
+    return _packed(shown, values, dialect, tool_id=tool.id, digest=tool.digest)
+
+
+def render_search(dialect: FunctionDialect, *, strict: bool) -> Rendered:
+    """Show ``search_tools`` in a dialect."""
+    shown = shown_schema(SEARCH_SCHEMA, dialect, strict=strict)
+    values = {
+        "name": SEARCH,
+        "description": SEARCH_DESCRIPTION,
+        "schema": shown.schema,
+        "annotations": {"readOnlyHint": True},
+    }
+    return _packed(shown, values, dialect, tool_id=SEARCH, digest="")
+
+
+def _packed(
+    shown: Shown, values: dict[str, Any], dialect: FunctionDialect, *, tool_id: str, digest: str
+) -> Rendered:
+    if dialect.strict is not None:
+        values["strict"] = shown.strict
     made = unstructure(filled(dialect.tool, values))
-    text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
-    about = ProjectedTool(
-        id=tool.id,
+    cost = cost_of(shown.schema) if shown.strict else FREE
+    rewrites = [(each.path, each.what, each.why) for each in shown.rewrites]
+    return Rendered(
+        id=tool_id,
         name=values["name"],
-        digest=tool.digest,
+        digest=digest,
         strict=shown.strict,
-        rewrites=shown.rewrites,
-        notes=shown.notes,
-        chars=len(text),
+        chars=len(json.dumps(made, ensure_ascii=False, separators=(",", ":"))),
+        optional=cost.optional,
+        unions=cost.unions,
+        shown=marshal.dumps(made),
+        said=marshal.dumps((rewrites, shown.notes)),
+        back=marshal.dumps(shown.plan.packed()),
     )
-    return Rendered(about=about, packed=marshal.dumps(made), plan=shown.plan)
 
 
 def _annotations(tool: RuntimeToolDescriptor) -> dict[str, bool]:
@@ -192,8 +250,9 @@ class Projector:
         self._guard = guard
         self._kept: OrderedDict[tuple[str, str, str, bool], Rendered] = OrderedDict()
         self._lock = threading.Lock()
-        self._seen: tuple[tuple[int, int], tuple[Entry, ...]] | None = None
-        self._named: tuple[tuple[int, int], dict[str, str]] | None = None
+        self._seen: tuple[Moment, tuple[Entry, ...]] | None = None
+        self._named: tuple[Moment, dict[str, str]] | None = None
+        self._apart: tuple[Moment, tuple[Entry, ...]] | None = None
 
     def rendered(self, entry: Entry, dialect: FunctionDialect, *, strict: bool) -> Rendered:
         """Return one tool in a dialect."""
@@ -207,11 +266,19 @@ class Projector:
                     self._kept.popitem(last=False)
         return found
 
+    def search(self, dialect: FunctionDialect, *, strict: bool) -> Rendered:
+        """Return the function by which a model finds further tools, in a dialect."""
+        key = (SEARCH, "", dialect.id, strict)
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = render_search(dialect, strict=strict)
+        return found
+
     def entries(self) -> tuple[Entry, ...]:
         """Return all entries of the catalogue by id, as they are now."""
         guard = self._guard
         guard.learn(guard.revision)
-        moment = (guard.revision, guard.catalogue.changes)
+        moment = (guard.revision, guard.catalogue.moment)
         seen = self._seen
         if seen is not None and seen[0] == moment:
             return seen[1]
@@ -248,12 +315,14 @@ class Projector:
         self._named = (moment, made)
         return made
 
-    def unclashed(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Leave out tools that have no name of their own."""
+    def unclashed(self) -> tuple[Entry, ...]:
+        """Return the entries that have a name of their own, by id."""
+        entries = self.entries()
+        assert self._seen is not None
+        moment, apart = self._seen[0], self._apart
+        if apart is not None and apart[0] == moment:
+            return apart[1]
         names = self._names()
-        return [each for each in entries if names.get(name_of(each.tool.id)) == each.tool.id]
-
-
-def with_shown(about: ProjectedTool, shown: dict[str, Any]) -> ProjectedTool:
-    """Return the report of a tool with what the provider gets."""
-    return evolve(about, shown=shown)
+        made = tuple(each for each in entries if names.get(name_of(each.tool.id)) == each.tool.id)
+        self._apart = (moment, made)
+        return made

@@ -29,7 +29,7 @@ from holon_core.records.agent import AgentProfile, AgentSession, AgentSessionSta
 from holon_core.records.failure import failure
 from holon_core.records.output import OutputClass, OutputFacts
 from holon_core.records.tool import MAX_TIMEOUT_S
-from holon_core.records.words import HeldState
+from holon_core.records.words import HeldState, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,7 +213,9 @@ class Sessions(Facet):
         if profile is None:
             text = f"no agent profile {wanted}"
             return failure("not_allowed", text, profile=wanted)
-        return refuses(profile, caller.plan_step, tool)
+        imported = profile.restricts_skills and tool.origin is Origin.IMPORTED_STATE
+        skill = self._guard.skill_of(tool.id) if imported else None
+        return refuses(profile, caller.plan_step, tool, skill=skill)
 
     def may_act(self, caller: CallerContext) -> StructuredFailure | None:
         """Say that a caller's profile is missing or archived, or that its session has ended."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from holon_core.agents.budgeting import loosened
+from holon_core.agents.collecting import collecting_paused
 from holon_core.agents.names import SEARCH
-from holon_core.agents.projection import Projector, Rendered, shown_schema
-from holon_core.agents.searching import SEARCH_DESCRIPTION, SEARCH_SCHEMA
-from holon_core.agents.shapes import filled
 from holon_core.agents.visibility import Viewer
 from holon_core.errors import Misuse
 from holon_core.names import whole
@@ -17,12 +17,16 @@ from holon_core.records.dialect import FunctionDialect, ProjectedTool
 
 if TYPE_CHECKING:
     from holon_core.agents.modelling import Modelling
+    from holon_core.agents.projection import Projector, Rendered
+    from holon_core.catalogue.catalogue import Entry
     from holon_core.guard.guard import Guard
     from holon_core.records.caller import CallerContext
     from holon_core.session import Session
 
 MAX_TOKENS = 10_000_000
 MAX_TOOLS = 100_000
+# No tool is shown in fewer characters.
+LEAST_CHARS = 40
 # How far a ranking is followed, in tools.
 MAX_RANKED = 1000
 
@@ -38,15 +42,26 @@ class ToolList(list[dict[str, Any]]):
         self,
         dialect: str,
         tools: list[dict[str, Any]],
-        report: tuple[ProjectedTool, ...],
+        rendered: tuple[Rendered, ...],
         left_out: tuple[str, ...],
         chars: int,
+        *,
+        without: Mapping[str, str],
     ) -> None:
         super().__init__(tools)
         self.dialect = dialect
-        self.report = report
         self.left_out = left_out
         self.chars = chars
+        self._rendered = rendered
+        self._without = without
+
+    @cached_property
+    def report(self) -> tuple[ProjectedTool, ...]:
+        """For each tool, the search excepted, what was made of it and why."""
+        why = self._without
+        return tuple(
+            each.about(why[each.id]) if each.id in why else each.about() for each in self._rendered
+        )
 
     @property
     def estimated_tokens(self) -> int:
@@ -68,11 +83,10 @@ def dialect_named(projector: Projector, dialect: object) -> FunctionDialect:
     return found
 
 
-def visible(projector: Projector, guard: Guard, caller: CallerContext) -> dict[str, Any]:
+def visible(projector: Projector, guard: Guard, caller: CallerContext) -> dict[str, Entry]:
     """Return the entries that a caller may show its model, by id, in the order of ids."""
     viewer = Viewer(guard, caller)
-    entries = projector.unclashed(projector.entries())
-    return {each.tool.id: each for each in entries if viewer.shows(each)}
+    return {each.tool.id: each for each in projector.unclashed() if viewer.shows(each)}
 
 
 def show(
@@ -92,62 +106,88 @@ def show(
         whole(max_tokens, "max_tokens", least=0, most=MAX_TOKENS)
     if max_tools is not None:
         whole(max_tools, "max_tools", least=0, most=MAX_TOOLS)
-    entries = visible(projector, session._guard, session.caller)
-    strict = strict and not _too_many(entries, projector, dialect)
-    rendered = {
-        each: projector.rendered(entry, dialect, strict=strict) for each, entry in entries.items()
-    }
-    found = [each for each in modelling.found if each in rendered]
-    room = None if max_tokens is None else max_tokens * 4
-    meta = _search_tool(dialect, strict=strict)
-    meta_chars = _chars(meta)
-    base = [each for each in rendered if each not in set(found)]
+    choosing = _Choosing(projector, dialect, strict=strict)
+    choosing.entries = visible(projector, session._guard, session.caller)
     most = dialect.max_tools if max_tools is None else max_tools
-    fits = _fitting(rendered, [*found, *base], room, most)
-    wants = search is True or (search is None and len(fits) < len(rendered))
+    room = None if max_tokens is None else max_tokens * 4
+    found = [each for each in modelling.found if each in choosing.entries]
+    behind = frozenset(found)
+    base = [each for each in choosing.entries if each not in behind]
+    fits = choosing.fitting([*found, *base], room, most)
+    wants = search is True or (search is None and len(fits) < len(choosing.entries))
     if wants:
-        room = None if room is None else room - meta_chars
+        room = None if room is None else room - choosing.size(None)
         ranked = _ranked(session, query, base)
-        fits = _fitting(rendered, [*found, *ranked], room, None if most is None else most - 1)
+        fits = choosing.fitting([*found, *ranked], room, None if most is None else most - 1)
     # By id, and behind that what was found, in the order it was: one more tool moves none.
-    order = [*(each for each in base if each in fits), *(each for each in found if each in fits)]
-    reports = tuple(rendered[each].about for each in order)
-    modelling.note(dialect.id, reports, strict=strict)
-    tools = [rendered[each].fresh() for each in order]
-    chars = sum(each.chars for each in reports) + (meta_chars if wants else 0)
+    order: list[str | None] = [each for each in (*base, *found) if each in fits]
+    chosen, without = choosing.rendered([None, *order] if wants else order)
+    modelling.note(dialect.id, chosen[wants:])
+    # They are thousands of small objects: without a pause each few hundred of them make Python
+    # look through all that the host keeps, which takes longer than the making.
+    with collecting_paused():
+        tools = [each.fresh() for each in chosen]
     return ToolList(
         dialect.id,
-        [meta, *tools] if wants else tools,
-        reports,
-        tuple(each for each in rendered if each not in fits),
-        chars + max(len(tools) + wants + 1, 2),
+        tools,
+        tuple(chosen[wants:]),
+        tuple(each for each in choosing.entries if each not in fits),
+        sum(each.chars for each in chosen) + max(len(chosen) + 1, 2),
+        without=without,
     )
 
 
-def _too_many(entries: dict[str, Any], projector: Projector, dialect: FunctionDialect) -> bool:
-    """Tell whether more tools could be strict than the provider takes in one request."""
-    most = dialect.max_strict_tools
-    if most is None or len(entries) <= most:
-        return False
-    strict = (projector.rendered(each, dialect, strict=True) for each in entries.values())
-    return sum(each.about.strict for each in strict) > most
+class _Choosing:
+    """What there is to choose from for one list; ``None`` stands for the search.
 
+    Tools are rendered where they are looked at: of very many most never are.
+    """
 
-def _fitting(
-    rendered: dict[str, Rendered], order: list[str], room: int | None, most: int | None
-) -> set[str]:
-    """Take tools in order while there is room; what is too large is passed over."""
-    taken: set[str] = set()
-    left = room
-    for each in order:
-        if most is not None and len(taken) >= max(most, 0):
-            break
-        chars = rendered[each].about.chars + 1
-        if left is not None and chars > left:
-            continue
-        left = None if left is None else left - chars
-        taken.add(each)
-    return taken
+    entries: dict[str, Entry]
+
+    def __init__(self, projector: Projector, dialect: FunctionDialect, *, strict: bool) -> None:
+        self._projector = projector
+        self._dialect = dialect
+        self._strict = strict
+        limits = (
+            dialect.max_strict_tools,
+            dialect.max_strict_optional,
+            dialect.max_strict_unions,
+        )
+        self._limited = strict and any(each is not None for each in limits)
+
+    def _one(self, tool: str | None, *, strict: bool) -> Rendered:
+        if tool is None:
+            return self._projector.search(self._dialect, strict=strict)
+        return self._projector.rendered(self.entries[tool], self._dialect, strict=strict)
+
+    def size(self, tool: str | None) -> int:
+        """Return the characters of a tool; where it may lose strict mode, of its larger form."""
+        chars = self._one(tool, strict=self._strict).chars
+        return max(chars, self._one(tool, strict=False).chars) if self._limited else chars
+
+    def fitting(self, order: list[str], room: int | None, most: int | None) -> set[str]:
+        """Take tools in order while there is room; what is too large is passed over."""
+        if room is None:
+            return set(order if most is None else order[: max(most, 0)])
+        taken: set[str] = set()
+        for each in order:
+            if room < LEAST_CHARS or (most is not None and len(taken) >= most):
+                break
+            chars = self.size(each) + 1
+            if chars <= room:
+                room -= chars
+                taken.add(each)
+        return taken
+
+    def rendered(self, order: list[str | None]) -> tuple[list[Rendered], dict[str, str]]:
+        """Render what is sent, and say which are without strict mode for lack of room, and why."""
+        shown = {each or SEARCH: self._one(each, strict=self._strict) for each in order}
+        without = loosened(self._dialect, shown) if self._limited else {}
+        for each in order:
+            if (each or SEARCH) in without:
+                shown[each or SEARCH] = self._one(each, strict=False)
+        return list(shown.values()), without
 
 
 def _ranked(session: Session, query: str | None, base: list[str]) -> list[str]:
@@ -163,21 +203,3 @@ def _ranked(session: Session, query: str | None, base: list[str]) -> list[str]:
         if cursor is None:
             break
     return [*ranked, *(each for each in base if each not in ranked)]
-
-
-def _search_tool(dialect: FunctionDialect, *, strict: bool) -> dict[str, Any]:
-    shown = shown_schema(SEARCH_SCHEMA, dialect, strict=strict)
-    values: dict[str, Any] = {
-        "name": SEARCH,
-        "description": SEARCH_DESCRIPTION,
-        "schema": shown.schema,
-        "annotations": {"readOnlyHint": True},
-    }
-    if dialect.strict is not None:
-        values["strict"] = shown.strict
-    made: dict[str, Any] = filled(dialect.tool, values)
-    return made
-
-
-def _chars(shown: dict[str, Any]) -> int:
-    return len(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))

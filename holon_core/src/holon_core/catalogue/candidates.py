@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from holon_core.catalogue.codec import descriptor_from, descriptor_json
+from holon_core.catalogue.suspicious import may_be_odd, returns_plan, suspicious, with_hints
 from holon_core.errors import JsonRefused
 from holon_core.ids import id_problem
 from holon_core.plugins.faults import kind_of, told
@@ -72,6 +73,7 @@ class _Checked:
 
     report: SchemaReport
     canonical: bytes = b""
+    hints: tuple[str, ...] = ()
 
 
 _NO_OUTPUT = _Checked(report=SchemaReport(schema=True, findings=()), canonical=b"null")
@@ -137,6 +139,9 @@ class Candidates:
             findings += outputs.report.findings
         if has_errors(findings):
             return _refused(given.id, *findings)
+        if inputs.hints:
+            given = evolve(given, risk_hints=with_hints(given.risk_hints, inputs.hints))
+        findings += returns_plan(given)
         return self._accepted(given, inputs, outputs, findings)
 
     def _accepted(
@@ -215,7 +220,14 @@ class Candidates:
             report = check_normalised(copy, role=role, size=len(text))
             # An output schema is kept as it was given, an input schema as it was closed.
             same = role == "output" or report.schema is copy
-            known = _Checked(report=report, canonical=text if same else canonical(report.schema))
+            hints: tuple[str, ...] = ()
+            if role == "input" and may_be_odd(text) and not has_errors(report.findings):
+                hints, odd = suspicious(report.schema)
+                at = [evolve(each, path=f"/input_schema{each.path}") for each in odd]
+                report = evolve(report, findings=(*report.findings, *at)) if odd else report
+            known = _Checked(
+                report=report, canonical=text if same else canonical(report.schema), hints=hints
+            )
             self._schemas[role, text] = known
         return known
 

@@ -372,6 +372,11 @@ class Catalogue:
         return found
 
     @property
+    def moment(self) -> tuple[int, int]:
+        """What moves with each change of this process, of an entry or of what runs it."""
+        return self.changes, self._generation
+
+    @property
     def search(self) -> Search:
         """The search index, made when first asked for."""
         from holon_core.catalogue.search import Search

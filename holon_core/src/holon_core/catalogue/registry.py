@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -33,26 +32,6 @@ MAX_FINDINGS = 1000
 BATCH = 2000
 
 Reviewer = Callable[[RuntimeToolDescriptor, "RuntimeToolDescriptor | None"], Iterable[Finding]]
-
-
-_PLANS = (
-    r"\b(?:return|give|make|create|propose|submit|present|write|draft|generate)s?"
-    r"(?: (?:a|an|the|your|its|my))?(?: [a-z-]+)? plan\b"
-)
-
-
-def returns_plan(tool: RuntimeToolDescriptor) -> Iterator[Finding]:
-    """Flag a tool whose declared purpose is to return a plan: that is an answer, not a call."""
-    output = tool.output_schema or {}
-    properties = output.get("properties")
-    steps = isinstance(properties, Mapping) and {"goal", "steps"} <= set(properties)
-    said = f"{tool.name} {tool.description[:300]}".replace("_", " ").lower()
-    if steps or ("plan" in said and re.search(_PLANS, said)):
-        text = (
-            "it returns a plan; an agent's plan is its final answer: give its profile the output "
-            "class planner_output, and end by session.finish"
-        )
-        yield Finding(code="returns_plan", message=text, severity=Severity.WARNING)
 
 
 class Registry:
@@ -183,7 +162,7 @@ class Registry:
             tool: The candidate.
             before: The definition that it would replace.
         """
-        found: list[Finding] = list(returns_plan(tool))
+        found: list[Finding] = []
         for reviewer in self._reviewers:
             try:
                 answers = islice(reviewer(tool, before) or (), MAX_FINDINGS)

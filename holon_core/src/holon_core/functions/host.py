@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.catalogue.catalogue import Entry
+from holon_core.catalogue.suspicious import returns_plan, suspicious, with_hints
 from holon_core.errors import JsonRefused, Misuse, Rejected
 from holon_core.functions.codec import ArgumentRefused
 from holon_core.functions.decorator import UNDECLARED, ToolOptions, options_from, options_of
@@ -136,7 +137,10 @@ def _made(
     if has_errors(findings):
         raise Rejected(tool_id, findings)
     assert isinstance(inputs.schema, dict), "an input schema that is no object is an error finding"
-    tool = _descriptor(tool_id, shape, options, inputs.schema)
+    hints, odd = suspicious(inputs.schema)
+    findings += odd
+    tool = _descriptor(tool_id, shape, options, inputs.schema, hints)
+    findings += returns_plan(tool)
     return _entry(fn, shape, options, tool), tuple(findings)
 
 
@@ -165,7 +169,11 @@ def _options(fn: Callable[..., Any], given: Mapping[str, Any]) -> ToolOptions:
 
 
 def _descriptor(
-    tool_id: str, shape: FunctionShape, options: ToolOptions, input_schema: Mapping[str, Any]
+    tool_id: str,
+    shape: FunctionShape,
+    options: ToolOptions,
+    input_schema: Mapping[str, Any],
+    hints: tuple[str, ...],
 ) -> RuntimeToolDescriptor:
     limits = Limits(timeout_s=options.timeout_s)
     if options.max_output_bytes is not None:
@@ -185,7 +193,7 @@ def _descriptor(
         output_schema=shape.output_schema,
         effects=options.effects,
         approval=options.approval,
-        risk_hints=options.risk_hints,
+        risk_hints=with_hints(options.risk_hints, hints),
         secret_slots=tuple(
             SecretSlot(name=name, ref=ref) for name, ref in sorted(options.secrets.items())
         ),

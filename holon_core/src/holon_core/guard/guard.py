@@ -137,6 +137,8 @@ class Guard:
         self._on_change = on_change
         # Set when a runtime opens; a caller without a profile never makes them.
         self.find_profiles: Callable[[], ProfileGate] | None = None
+        # Says which skill an imported tool came with; set when a runtime opens.
+        self.skill_of: Callable[[str], str | None] = lambda _: None
         self._output_classes = tuple(output_classes)
         services.requester = self.request
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import Refused
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
@@ -18,6 +18,9 @@ from holon_core.records.skill import (
     SkillSourceKind,
 )
 from holon_core.records.words import Authority, Posture
+
+if TYPE_CHECKING:
+    from holon_core.records.failure import StructuredFailure
 
 _SOURCE = schema_of(SkillSourceDescriptor)
 _APPROVAL = schema_of(PostureApproval)
@@ -78,7 +81,37 @@ def list_skills(door: Door, given: Params) -> Any:
         source=given.get("source"), after=given.get("after", ""), limit=limit
     )
     last = found[-1].skill.id if len(found) == limit else None
-    return {"skills": [_summary(each) for each in found], "next_after": last}
+    shown = [each for each in found if _refused(door, each.skill.id) is None]
+    return {"skills": [_summary(each) for each in shown], "next_after": last}
+
+
+def _refused(door: Door, skill: str) -> StructuredFailure | None:
+    """Say why the caller's profile does not take a skill; operators and approvers see all."""
+    if door.sees_all:
+        return None
+    return door.runtime.agents.profiles.refuses_skill(door.caller.profile, skill)
+
+
+def _taken(door: Door, named: str, *, loads: bool) -> SkillEntry:
+    """Return a skill that the caller's profile takes, by its id or that of one of its tools.
+
+    Raises:
+        Refused: ``not_allowed``: what is not allowed is not told of; ``unknown_skill``.
+    """
+    profiles = door.runtime.agents.profiles
+    try:
+        entry, unknown = door.runtime.skills.read(named), None
+    except Refused as refused:
+        entry, unknown = None, refused
+    skill = named if entry is None else entry.skill.id
+    # An operator who works under a profile reads everything, and loads what the profile takes.
+    problem = profiles.refuses_skill(door.caller.profile, skill) if loads else _refused(door, skill)
+    if problem is not None:
+        raise Refused(problem)
+    if entry is None:
+        assert unknown is not None, "it is either there or not"
+        raise unknown
+    return entry
 
 
 def _summary(entry: SkillEntry) -> dict[str, Any]:
@@ -100,7 +133,7 @@ def _summary(entry: SkillEntry) -> dict[str, Any]:
 def read_skill(door: Door, given: Params) -> Any:
     """Answer one skill with its bindings, findings and approvals."""
     skills = door.runtime.skills
-    entry = skills.read(given["skill"])
+    entry = _taken(door, given["skill"], loads=False)
     return {**to_json(entry), "approvals": to_json(skills.approvals(entry.skill.id))}
 
 
@@ -129,11 +162,8 @@ def revoke_execution(door: Door, given: Params) -> Any:
 
 def load_skill(door: Door, given: Params) -> Any:
     """Answer what an agent may load into its context."""
-    refusal = door.runtime.agents.profiles.refuses_skill(door.caller.profile, given["skill"])
-    if refusal is not None:
-        raise Refused(refusal)
     skills = door.runtime.skills
-    entry = skills.load(given["skill"], by=door.caller.principal)
+    entry = skills.load(_taken(door, given["skill"], loads=True).skill.id, by=door.caller.principal)
     skill = entry.skill
     return {
         "skill": skill.id,

@@ -56,8 +56,10 @@ class Guardrails:
 class AgentProfile:
     """What an agent is: its role, its instructions, what it may use, and how it ends.
 
-    Patterns are of ids (``*``, ``?``, ``[…]``); excluding wins. ``output_class`` or
-    ``output_schema`` is the contract of its answer: then a session ends by ``finish`` alone.
+    Patterns are of ids (``*``, ``?``, ``[…]``); excluding wins. Patterns of skills hold for what
+    an agent may load, and for the tools that came with a skill: one of a skill that is not allowed
+    is allowed by its very id alone. ``output_class`` or ``output_schema`` is the contract of its
+    answer: then a session ends by ``finish`` alone.
     """
 
     id: str
@@ -74,6 +76,11 @@ class AgentProfile:
     output_schema: Mapping[str, Any] | None = field(default=None, repr=False)
     state: ProfileState = ProfileState.ACTIVE
     revision: int = 0
+
+    @property
+    def restricts_skills(self) -> bool:
+        """Whether its patterns leave any skill out."""
+        return self.allowed_skills != ("*",) or bool(self.excluded_skills)
 
     @property
     def has_contract(self) -> bool:

@@ -52,6 +52,8 @@ class FunctionDialect:
     (the answer under ``output`` or ``error``) and ``$structured`` (an answer that is an object).
     A call is of this dialect where every member of ``call_marks`` has that value and
     ``call_name`` leads to a text; ``call_name``, ``call_arguments`` and ``call_id`` are paths.
+    ``max_strict_tools``, ``max_strict_optional`` and ``max_strict_unions`` limit one request: how
+    many tools are strict, and how many properties of theirs may be left out or have several types.
     """
 
     id: str
@@ -70,6 +72,8 @@ class FunctionDialect:
     max_description: int = 1024
     max_tools: int | None = None
     max_strict_tools: int | None = None
+    max_strict_optional: int | None = None
+    max_strict_unions: int | None = None
 
 
 @frozen(kw_only=True)
@@ -83,7 +87,7 @@ class Rewrite:
 
 @frozen(kw_only=True)
 class ProjectedTool:
-    """What a projection says of one tool, for people; ``shown`` is what the provider gets."""
+    """What a projection says of one tool, for people."""
 
     id: str
     name: str
@@ -92,7 +96,6 @@ class ProjectedTool:
     rewrites: tuple[Rewrite, ...] = ()
     notes: tuple[str, ...] = ()
     chars: int = 0
-    shown: Mapping[str, Any] = field(factory=dict, repr=False)
 
     @property
     def estimated_tokens(self) -> int:

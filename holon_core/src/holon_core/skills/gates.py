@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CARDS = "holon.skill-tools"
 APPROVALS = "holon.skill-approvals"
 MAX_CARDS = 4096
+MAX_SKILLS = 100_000
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -68,6 +69,7 @@ class SkillGates:
         self._store = store
         self._bindings = bindings
         self._known: OrderedDict[str, tuple[Card | None, PostureApproval | None]] = OrderedDict()
+        self._skills: dict[str, str | None] = {}
         self._generation = 0
         self._lock = threading.Lock()
 
@@ -76,11 +78,25 @@ class SkillGates:
         with self._lock:
             self._generation += 1
             self._known.clear()
+            self._skills.clear()
 
     def card(self, tool_id: str) -> Card | None:
         """Return what is kept of a capability."""
         found = self._store.read(lambda tables: tables.document(CARDS, tool_id))
         return None if found is None else card_from(found.body)
+
+    def skill_of(self, tool_id: str) -> str | None:
+        """Return the skill of a capability; ``None`` where it is none of a skill."""
+        known = self._skills.get(tool_id, ...)
+        if known is not ...:
+            return known
+        generation = self._generation
+        card = self.card(tool_id)
+        found = None if card is None else card.binding.skill
+        with self._lock:
+            if generation == self._generation and len(self._skills) < MAX_SKILLS:
+                self._skills[tool_id] = found
+        return found
 
     def __call__(self, call: GateCall) -> Iterator[StructuredFailure]:
         """Name everything that keeps a capability from running under the posture of a call."""

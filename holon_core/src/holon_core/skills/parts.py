@@ -93,6 +93,10 @@ class SkillParts(Facet):
         """Return what is bound to a tool; nothing is where nobody ever bound anything."""
         return self.bindings.of(tool_id) if "bindings" in vars(self) else None
 
+    def skill_of(self, tool_id: str) -> str | None:
+        """Return the skill that an imported tool came with."""
+        return self.gates.skill_of(tool_id)
+
     def forget(self) -> None:
         """Look anew, after another process changed the registry."""
         if "gates" in vars(self):

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import evolve
 
 from holon_core.catalogue.catalogue import Entry
+from holon_core.catalogue.suspicious import returns_plan, suspicious, with_hints
 from holon_core.errors import Misuse, Rejected
 from holon_core.functions.decorator import UNDECLARED, ToolOptions, options_from
 from holon_core.functions.foreign import langchain, openai_agents, pydantic_ai
@@ -154,7 +155,11 @@ def _made(
     if has_errors(findings):
         return None, findings
     assert isinstance(inputs.schema, dict), "an input schema that is no object is an error finding"
+    hints, odd = suspicious(inputs.schema)
+    findings += odd
+    base = evolve(base, risk_hints=with_hints(base.risk_hints, hints))
     descriptor = _descriptor(tool, tool_id, base, effects, inputs.schema)
+    findings += returns_plan(descriptor)
     kind = AsyncForeignExecutor if tool.is_async else ForeignExecutor
     return Entry(descriptor, kind(tool), is_async=tool.is_async), findings
 
