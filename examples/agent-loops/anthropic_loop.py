@@ -1,6 +1,7 @@
 """An agent with the `anthropic` SDK: search, calls, an approval in the middle, a checked answer.
 
-With ANTHROPIC_API_KEY set it talks to the provider; else to a server of its own on loopback.
+With ANTHROPIC_API_KEY set it talks to the provider, or to what ANTHROPIC_BASE_URL names; else to a
+server of its own on loopback.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import loopback
 
 import shop
 
+DIALECT = "anthropic"
 MODEL = os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-5")
 
 
@@ -20,6 +22,7 @@ def run(client: anthropic.Anthropic) -> dict[str, Any]:
     """Let the model work until its answer is accepted."""
     with shop.open_shop() as runtime:
         session = runtime.session(principal="agent-7", profile="support")
+        answer = runtime.agents.outputs.response_format(shop.SETTLEMENT.id, DIALECT)
         messages: list[Any] = [{"role": "user", "content": shop.CASE}]
         for _ in range(20):
             response = client.messages.create(
@@ -27,7 +30,8 @@ def run(client: anthropic.Anthropic) -> dict[str, Any]:
                 max_tokens=1000,
                 system=shop.INSTRUCTIONS,
                 messages=messages,
-                tools=session.tools("anthropic", max_tools=4, search=True),
+                tools=session.tools(DIALECT, max_tools=4, search=True),
+                output_config=answer,
             )
             content = [block.model_dump(exclude_none=True) for block in response.content]
             messages.append({"role": "assistant", "content": content})
@@ -41,7 +45,7 @@ def run(client: anthropic.Anthropic) -> dict[str, Any]:
                     results.append(message)
             if not results:
                 text = "".join(block.text for block in response.content if block.type == "text")
-                done = session.finish(text)
+                done = session.finish(text, dialect=DIALECT)
                 if done.failure is None:
                     return dict(done.value)
                 results.append({"type": "text", "text": done.failure.message})

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+# Where SDKs put the key.
+KEYS = ("authorization", "x-api-key")
 # What the model says, turn by turn: calls, or the text that ends it. It answers in prose first.
 SCRIPT: list[Any] = [
     [("search_tools", {"query": "refund money order", "limit": 2})],
@@ -21,6 +23,8 @@ SCRIPT: list[Any] = [
 
 class OpenAI:
     """Speaks as the Responses API."""
+
+    path = "/v1/responses"
 
     def turn(self, number: int, request: dict[str, Any]) -> dict[str, Any]:
         """Make a response of the SDK's own type."""
@@ -54,6 +58,8 @@ class OpenAI:
 class Anthropic:
     """Speaks as the Messages API."""
 
+    path = "/v1/messages"
+
     def turn(self, number: int, request: dict[str, Any]) -> dict[str, Any]:
         """Make a message of the SDK's own type."""
         from anthropic.types import Message
@@ -81,14 +87,30 @@ class Anthropic:
 
 
 @contextmanager
-def serve(provider: Any) -> Iterator[str]:
-    """Serve a provider on loopback; yield its address."""
+def serve(
+    provider: Any, seen: list[tuple[dict[str, str], dict[str, Any]]] | None = None
+) -> Iterator[str]:
+    """Serve a provider on loopback; yield its address.
+
+    Args:
+        provider: Whose shapes it speaks.
+        seen: Gets headers and body of each request.
+    """
     turns = iter(range(len(SCRIPT)))
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             length = int(self.headers["content-length"])
             request = json.loads(self.rfile.read(length))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            if self.path != provider.path:
+                self.send_error(404)
+                return
+            if not any(name in headers for name in KEYS):
+                self.send_error(401)
+                return
+            if seen is not None:
+                seen.append((headers, request))
             body = json.dumps(provider.turn(next(turns), request)).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")

@@ -410,3 +410,131 @@ def test_the_objects_of_the_sdks_are_calls(runtime, ran):
         message = runtime.session(principal="agent").answer(each)
         assert message.result.status is holon.Status.COMPLETED, each
     assert len(ran) == len(calls)
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Make an object in an object, so many times."""
+    made: dict[str, Any] = {}
+    for _ in range(depth):
+        made = {"a": made}
+    return made
+
+
+def cycle() -> dict[str, Any]:
+    """Make an object that holds itself, as no JSON text can."""
+    made: dict[str, Any] = {}
+    made["order_id"] = made
+    return made
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"order_id": float("nan")},
+        {"order_id": float("inf")},
+        nested(5000),
+        cycle(),
+        {1: 2},
+        {"order_id": {1, 2}},
+        5,
+        object(),
+        b"\xff",
+        "[" * 100_000 + "]" * 100_000,
+        '{"order_id": %s}' % ("9" * 5000),
+    ],
+    ids=[
+        "not a number",
+        "infinite",
+        "deep",
+        "cyclic",
+        "a number for a name",
+        "a set",
+        "a number",
+        "an object",
+        "bytes that are no text",
+        "deep text",
+        "a very long number",
+    ],
+)
+@pytest.mark.parametrize("name", ["look", "search_tools"])
+def test_arguments_that_are_no_json_are_answered_whatever_they_are(session, ran, name, given):
+    """By calls and by the search alike; nothing runs and nothing is raised."""
+    for answered in (session.answer, lambda one: asyncio.run(session.aanswer(one))):
+        message = answered(call("x", {}) | {"name": name, "arguments": given})
+        assert told(message)["failure"]["code"] == "arguments_invalid"
+    assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"type": "function_call", "call_id": "c1", "name": "look"}, "arguments_invalid"),
+        ({"type": "function_call", "call_id": "c1"}, "unknown_tool"),
+        ({"type": "function_call", "call_id": "c1", "name": ["look"]}, "unknown_tool"),
+        ({"type": "function", "id": "c1", "function": None}, "unknown_tool"),
+        ({"type": "function", "id": "c1", "function": {"name": "look"}}, "arguments_invalid"),
+        ({"type": "tool_use", "id": "c1", "name": 5, "input": {}}, "unknown_tool"),
+        ({"function_call": {"name": "look"}}, "arguments_invalid"),
+        ({"functionCall": {"name": "nothing"}}, "unknown_tool"),
+        (call("\ud800", {}), "unknown_tool"),
+        (call("search_tools\ud800", {}), "unknown_tool"),
+    ],
+    ids=lambda value: ascii(value)[:60],
+)
+def test_a_call_that_lacks_something_is_answered_where_it_says_whose_it_is(
+    runtime, session, ran, given, wanted
+):
+    """In that provider's shape, recorded, and sendable by any client."""
+    messages = [session.answer(given), *session.answer([given])]
+
+    for message in messages:
+        assert message.result.failure.code == wanted
+        json.dumps(message, ensure_ascii=False).encode()
+    assert [e.kind for e in runtime.evidence.list(workspace=None)] == ["refused"] * 2
+    assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told_id"),
+    [(7, 7), (0, 0), ("\ud800", "\\ud800"), (None, None), (["x"], None), (True, None), ("", None)],
+    ids=ascii,
+)
+def test_an_id_of_another_type_breaks_nothing(session, ran, given, told_id):
+    """A number comes back as one; what can be no id is left out, and the call has no key."""
+    message = session.answer(call("look", {"order_id": "o1", "deep": None}) | {"call_id": given})
+
+    assert message.get("call_id") == told_id
+    assert type(message.get("call_id")) is type(told_id)
+    json.dumps(message, ensure_ascii=False).encode()
+    assert len(ran) == 1
+
+
+def test_two_calls_of_one_turn_with_one_id_do_not_both_run(session, ran):
+    """The same once more is the same call; another payload under its id is a conflict."""
+    one = call("look", {"order_id": "o1", "deep": None}, "same")
+    other = call("look", {"order_id": "o2", "deep": None}, "same")
+
+    codes = [m.result.failure and m.result.failure.code for m in session.answer([one, one, other])]
+
+    assert codes == [None, None, "conflict"]
+    assert ran == [("look", "o1", False)]
+
+
+def test_an_agent_whose_profile_is_archived_is_answered_and_runs_nothing(runtime, ran):
+    """Its session, what it holds and its end: everything is not allowed, and nothing is lost."""
+    made = runtime.agents.profiles.create(
+        holon.AgentProfile(id="p", output_class="planner_output"), by="op", reason="r"
+    )
+    session = runtime.session(principal="agent", profile=made.id, run="1")
+    session.answer(call("look", {"order_id": "o0", "deep": None}, "c0"))
+    held = session.answer(call("refund", {"order_id": "o1", "cents": 1}))
+    approve(runtime, held.held)
+    runtime.agents.profiles.archive(made.id, by="op", reason="r")
+
+    assert list(session.tools("openai-responses")) == []
+    late = session.answer(call("look", {"order_id": "o1", "deep": None}, "c2"))
+    assert late.result.failure.code == "not_allowed"
+    assert session.release(held.held).failure.code == "not_allowed"
+    assert session.finish({"goal": "g", "steps": []}).failure.code == "not_allowed"
+    assert [each.call_id for each in runtime.approvals.held()] == [held.held]
+    assert ran == [("look", "o0", False)]

@@ -399,6 +399,85 @@ def test_making_a_list_leaves_the_collection_of_garbage_as_the_host_has_it(havin
         gc.enable()
 
 
+DEFINED = {"d14": {"type": "string"}} | {
+    f"d{n}": {
+        "type": "object",
+        "properties": {side: {"$ref": f"#/$defs/d{n + 1}"} for side in ("left", "right")},
+    }
+    for n in range(14)
+}
+HOSTILE: dict[str, Any] = {
+    "holds itself": {"properties": {"a": {"$ref": "#"}}},
+    "a tree": {
+        "properties": {"n": {"$ref": "#/$defs/n"}},
+        "$defs": {
+            "n": {
+                "type": "object",
+                "properties": {"k": {"type": "array", "items": {"$ref": "#/$defs/n"}}},
+            }
+        },
+    },
+    "doubles fourteen times": {"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": DEFINED},
+    "six thousand properties": {"properties": {f"p{n}": {"type": "string"} for n in range(6000)}},
+    "a long enum": {"properties": {"e": {"enum": [f"{'x' * 60}{n}" for n in range(300)]}}},
+    "many long values": {
+        "properties": {
+            f"e{m}": {"enum": [f"{'x' * 490}{m}-{n}" for n in range(20)]} for m in range(13)
+        }
+    },
+    "a dynamic reference": {
+        "properties": {"a": {"$dynamicRef": "#m"}},
+        "$defs": {"q": {"$dynamicAnchor": "m", "type": "string"}},
+    },
+    "names that no provider takes": {
+        "properties": {name: {"type": "string"} for name in ("", "a b", "a/b", "取", "x" * 300)}
+    },
+}
+
+
+@pytest.mark.parametrize("dialect", FIVE)
+def test_hostile_schemas_are_shown_without_what_cannot_be_said(having, dialect):
+    """Bounded, valid by the SDK, strict only within the provider's limits, and answered."""
+    tools = [
+        ("corp.a", f"t{n}", "T.", {"type": "object", **schema})
+        for n, schema in enumerate(HOSTILE.values())
+    ]
+    runtime = having(*tools)
+    session = runtime.session(principal="x")
+
+    shown = session.tools(dialect)
+
+    assert len(shown) == len(HOSTILE)
+    check_types(dialect, list(shown))
+    for tool, about in zip(shown, shown.report, strict=True):
+        assert about.chars < 400_000
+        assert not about.strict or len(json.dumps(schema_of(tool))) < 150_000
+        for part in walk(schema_of(tool)) if about.strict else ():
+            texts = [each for each in part.get("enum", ()) if isinstance(each, str)]
+            assert dialect == "anthropic" or len(texts) <= 250 or sum(map(len, texts)) <= 15_000
+    strict = {name for name, each in zip(HOSTILE, shown.report, strict=True) if each.strict}
+    assert not strict & {"holds itself", "a tree", "doubles fourteen times", "a dynamic reference"}
+    if dialect.startswith("openai"):
+        assert strict == {"names that no provider takes"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"$ref": "#/$defs/x"}}},
+        {"properties": {"a": {"$ref": "#/properties/a"}}},
+        {"properties": {"e": {"enum": [f"v{n}" for n in range(20_000)]}}},
+    ],
+    ids=["a ring", "itself", "twenty thousand values"],
+)
+def test_a_schema_that_says_nothing_or_costs_too_much_is_refused_at_registration(having, schema):
+    """So no model is ever shown it."""
+    runtime = having(("corp.a", "t", "T.", {"type": "object", **schema}))
+
+    assert any(e.severity.value == "error" for e in runtime.tools.findings("corp.a/t"))
+    assert list(runtime.session(principal="x").tools("mcp")) == []
+
+
 def test_ab_mcp_004_the_same_name_on_two_servers_gives_two(having):
     """In any order of import, and a call goes to the server whose name it is."""
     tools = [(f"corp.{server}", "query", "Ask.", OBJECT) for server in ("a", "b")]

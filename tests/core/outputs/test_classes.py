@@ -39,6 +39,78 @@ def test_the_core_has_the_seven_classes_of_the_taxonomy(runtime):
     assert all(each.version and each.producer and each.schema for each in found.values())
 
 
+# Words of the taxonomy's table, as this project's identifiers say them.
+SAID = {
+    "Planner output": "planner_output",
+    "Reviewer output": "reviewer_output",
+    "Tool result": "tool_result",
+    "AI step result": "ai_step_result",
+    "Script artifact proposal": "script_artifact_proposal",
+    "Frozen-tool proposal": "frozen_tool_proposal",
+    "Repair/fallback proposal": "repair_fallback_proposal",
+    "Planning agent": "planning_agent",
+    "Review agent": "review_agent",
+    "Capability executor": "capability_executor",
+    "Model-backed workflow node": "model_backed_workflow_node",
+    "Agent generating scripts": "script_generating_agent",
+    "Crystallization process": "crystallization_process",
+    "AI fallback agent": "ai_fallback_agent",
+    "Workflow runner": ("workflow_runner",),
+    "Plan approval gate": ("plan_approval_gate",),
+    "Workflow/frozen-tool caller": ("workflow", "frozen_tool_caller"),
+    "Frozen-tool promotion gate": ("frozen_tool_promotion_gate",),
+    "Promotion validator": ("promotion_validator",),
+    "Failing deterministic step": ("failing_deterministic_step",),
+    "Schema validation": ("schema",),
+    "Declared output schema or typed failure": ("schema", "declared_output_schema"),
+    "Schema + budget + fallback policy": ("schema", "budget", "fallback_policy"),
+    "Purpose, inputs, command, side effects, validation": (
+        "schema",
+        "purpose",
+        "inputs",
+        "command",
+        "side_effects",
+        "validation",
+    ),
+    "Schema + provenance + evidence": ("schema", "provenance", "evidence"),
+    "Schema + policy gate": ("schema", "policy"),
+}
+
+
+def table(text: str) -> list[list[str]]:
+    """Return the rows of the taxonomy's table of output classes."""
+    lines = text.splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("Output class\t"))
+    rows = [line.split("\t") for line in lines[begin + 1 : begin + 8]]
+    assert all(len(row) == 4 for row in rows)
+    return rows
+
+
+def test_each_class_is_what_the_taxonomy_says_of_it_word_by_word(runtime, shared):
+    """Class, producer, consumer and required gate, and no class beside the seven."""
+    rows = table((shared / "source-documents/tooling-taxonomy.md").read_text(encoding="utf-8"))
+    wanted = {SAID[row[0]]: tuple(SAID[word] for word in row[1:]) for row in rows}
+
+    found = {
+        each.id: (each.producer, each.consumers, tuple(gate.value for gate in each.gate))
+        for each in runtime.agents.outputs.list()
+    }
+
+    assert found == wanted
+
+
+@pytest.mark.parametrize("class_id", [SAID[name] for name in list(SAID)[:7]])
+def test_each_of_the_seven_has_a_schema_of_use_and_a_version(runtime, class_id):
+    """The schema is a JSON Schema of an object, closed, that an empty object does not fit."""
+    found = runtime.agents.outputs.read(class_id)
+
+    assert found.version == "1"
+    assert found.schema["additionalProperties"] is False
+    assert found.schema["required"]
+    judged = runtime.agents.outputs.check(class_id, {})
+    assert judged.failure.kind is holon.StructuredFailureKind.SCHEMA_MISMATCH
+
+
 def test_a_class_of_the_host_is_closed_and_used(runtime, session):
     """It is registered once, and its schema counts."""
     made = runtime.agents.outputs.register(own())

@@ -12,7 +12,7 @@ from attrs import frozen
 from holon_core.agents.names import SEARCH, name_of
 from holon_core.agents.projection import Projector, shown_schema
 from holon_core.agents.searching import LIMIT, SEARCH_SCHEMA
-from holon_core.agents.shapes import ABSENT, at, filled, is_call, member
+from holon_core.agents.shapes import ABSENT, at, filled, is_call, may_be_call, member, sendable
 from holon_core.agents.showing import visible
 from holon_core.errors import JsonRefused, Misuse
 from holon_core.guard.attempt import Attempt
@@ -63,7 +63,7 @@ class ModelCall:
     dialect: FunctionDialect
     name: str
     arguments: Any
-    call_id: str | None
+    call_id: str | int | None
 
 
 @frozen(kw_only=True)
@@ -85,22 +85,34 @@ def read_call(projector: Projector, call: Any, dialect: FunctionDialect | None) 
     Raises:
         Misuse: It is in no known shape, so that no answer could be shaped either.
     """
+    wrapped = False
     for wrapper in _WRAPPED:
         inner = member(call, wrapper)
         if inner is not ABSENT and inner is not None:
-            call = inner
-    known = projector.dialects.values() if dialect is None else (dialect,)
+            call, wrapped = inner, True
+    known = tuple(projector.dialects.values()) if dialect is None else (dialect,)
     found = next((each for each in known if is_call(each, call)), dialect)
+    if found is None:
+        # One that cannot run is answered all the same, where it says whose it is.
+        meant = (each for each in known if may_be_call(each, call, wrapped=wrapped))
+        found = next(meant, None)
     if found is None:
         raise Misuse(f"no tool call of a known dialect: {type(call).__name__}; name its dialect=…")
     name, call_id = at(call, found.call_name), at(call, found.call_id) if found.call_id else None
     arguments = at(call, found.call_arguments)
     return ModelCall(
         dialect=found,
-        name=name if isinstance(name, str) else "",
+        name=sendable(name) if isinstance(name, str) else "",
         arguments={} if arguments is ABSENT or arguments is None else arguments,
-        call_id=call_id if isinstance(call_id, str) and call_id else None,
+        call_id=_usable_id(call_id),
     )
+
+
+def _usable_id(given: Any) -> str | int | None:
+    """Return the id that the answer repeats; a number stays one, anything else is none."""
+    if isinstance(given, str):
+        return sendable(given) or None
+    return given if type(given) is int else None
 
 
 def prepare(
@@ -268,7 +280,7 @@ def _message(
         body, text = _cut(text, limit)
     done = not failed and (result is None or result.held is None)
     values = {
-        "id": call.call_id or ABSENT,
+        "id": ABSENT if call.call_id is None else call.call_id,
         "name": call.name,
         "text": text,
         "failed": failed,

@@ -20,6 +20,8 @@ _OPENAI_STRICT = SchemaRules(
     all_required=True,
     closed=True,
     max_depth=10,
+    max_text_chars=120_000,
+    max_long_enum_chars=15_000,
 )
 _ANTHROPIC_STRICT = SchemaRules(
     formats=_OPENAI_FORMATS | {"uri"},

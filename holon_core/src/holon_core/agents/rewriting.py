@@ -103,6 +103,7 @@ class _Work:
         self._parts = 0
         self._properties = 0
         self._enum_values = 0
+        self._chars = 0
         dialect = dialect_of(root)
         self._lone_ref = dialect is not None and dialect.lone_ref
         self.rewrites: list[Rewrite] = []
@@ -287,6 +288,11 @@ class _Work:
         if self._enum_values > self._rules.max_enum_values:
             self.cannot(path, f"more than {self._rules.max_enum_values} values of enums")
             return None
+        texts = [each for each in values if type(each) is str]
+        chars, most = sum(map(len, texts)), self._rules.max_long_enum_chars
+        if most is not None and chars > most and len(texts) > self._rules.long_enum_values:
+            self.cannot(path, f"an enum of {len(texts)} values with more than {most} characters")
+        self._count(chars, path)
         if self._rules.string_enums and not all(
             each is None or type(each) is str for each in values
         ):
@@ -313,6 +319,7 @@ class _Work:
         properties = made.get("properties") or {}
         self._openness(made, properties, path)
         self._properties += len(properties)
+        self._count(sum(map(len, properties)), path)
         if self._properties > rules.max_properties:
             self.cannot(path, f"more than {rules.max_properties} properties")
             return NOTHING
@@ -340,6 +347,12 @@ class _Work:
         if rules.closed:
             shown["additionalProperties"] = False
         return Plan(drop=frozenset(drop), names=names, properties=plans)
+
+    def _count(self, chars: int, path: Path) -> None:
+        self._chars += chars
+        most = self._rules.max_text_chars
+        if most is not None and self._chars > most:
+            self.cannot(path, f"more than {most} characters in names and values")
 
     def _openness(self, made: dict[str, Any], properties: dict[str, Any], path: Path) -> None:
         more = made.get("additionalProperties", True)

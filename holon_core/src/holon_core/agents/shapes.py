@@ -40,9 +40,30 @@ def at(thing: Any, path: tuple[str, ...]) -> Any:
 
 def is_call(dialect: FunctionDialect, call: Any) -> bool:
     """Tell whether a call is written in a dialect."""
-    marked = all(member(call, name) == word for name, word in dialect.call_marks.items())
     return (
-        marked
+        _is_marked(dialect, call)
         and isinstance(at(call, dialect.call_name), str)
         and at(call, dialect.call_arguments) is not ABSENT
     )
+
+
+def may_be_call(dialect: FunctionDialect, call: Any, *, wrapped: bool) -> bool:
+    """Tell whether a call is meant to be of a dialect, though its name or arguments are no good.
+
+    Args:
+        dialect: The dialect; one without marks can only be guessed from a wrapper.
+        call: What a provider sent, taken out of its wrapper.
+        wrapped: Whether it was in one.
+    """
+    if dialect.call_marks:
+        return _is_marked(dialect, call)
+    return wrapped and isinstance(at(call, dialect.call_name), str)
+
+
+def _is_marked(dialect: FunctionDialect, call: Any) -> bool:
+    return all(member(call, name) == word for name, word in dialect.call_marks.items())
+
+
+def sendable(text: str) -> str:
+    """Return a text that every encoder takes: half of a surrogate pair is written out."""
+    return text.encode("utf-8", "backslashreplace").decode()

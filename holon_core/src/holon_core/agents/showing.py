@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from holon_core.agents.budgeting import loosened
 from holon_core.agents.collecting import collecting_paused
-from holon_core.agents.names import SEARCH
+from holon_core.agents.names import SEARCH, name_of
+from holon_core.agents.shapes import filled
 from holon_core.agents.visibility import Viewer
 from holon_core.errors import Misuse
 from holon_core.names import whole
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 10_000_000
 MAX_TOOLS = 100_000
-# No tool is shown in fewer characters.
-LEAST_CHARS = 40
 # How far a ranking is followed, in tools.
 MAX_RANKED = 1000
 
@@ -171,9 +171,14 @@ class _Choosing:
         if room is None:
             return set(order if most is None else order[: max(most, 0)])
         taken: set[str] = set()
+        empty = {"name": "", "description": "", "schema": {}}
+        least = len(json.dumps(filled(self._dialect.tool, empty), separators=(",", ":")))
         for each in order:
-            if room < LEAST_CHARS or (most is not None and len(taken) >= most):
+            if room < least or (most is not None and len(taken) >= most):
                 break
+            # What is too large by its name alone is not rendered: of very many most are.
+            if room < least + len(name_of(each)):
+                continue
             chars = self.size(each) + 1
             if chars <= room:
                 room -= chars

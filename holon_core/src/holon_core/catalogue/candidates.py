@@ -224,7 +224,7 @@ class Candidates:
             if role == "input" and may_be_odd(text) and not has_errors(report.findings):
                 hints, odd = suspicious(report.schema)
                 at = [evolve(each, path=f"/input_schema{each.path}") for each in odd]
-                report = evolve(report, findings=(*report.findings, *at)) if odd else report
+                report = SchemaReport(schema=report.schema, findings=(*report.findings, *at))
             known = _Checked(
                 report=report, canonical=text if same else canonical(report.schema), hints=hints
             )

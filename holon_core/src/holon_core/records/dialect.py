@@ -24,7 +24,8 @@ class SchemaRules:
     ``keywords`` are those that stay; any other that checks something moves to the description.
     ``formats`` are those of ``format``; ``None`` for all. ``as_is`` shows a schema as it stands,
     but for its top and its texts. ``strict`` rules refuse what they can't express, others leave
-    it out. Limits count one schema.
+    it out. Limits count one schema: ``max_text_chars`` the names of properties and the values of
+    enums, ``max_long_enum_chars`` the values of an enum that has more than ``long_enum_values``.
     """
 
     keywords: frozenset[str] = frozenset()
@@ -39,6 +40,9 @@ class SchemaRules:
     max_depth: int = 100
     max_properties: int = 5000
     max_enum_values: int = 1000
+    max_text_chars: int | None = None
+    long_enum_values: int = 250
+    max_long_enum_chars: int | None = None
 
 
 @frozen(kw_only=True)
