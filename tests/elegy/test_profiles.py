@@ -117,7 +117,14 @@ def elegy(**changes: Any) -> dict[str, Any]:
 def allowed(rt: holon.Runtime, profile: AgentProfile) -> set[str]:
     """Return the capabilities that a profile allows here."""
     tools = [t for t in rt.tools.list(limit=100) if t.id.startswith(f"{SOURCE}/")]
-    return {t.id.partition("/")[2] for t in tools if refuses(profile, None, t) is None}
+    taken = [t for t in tools if refuses(profile, None, t, skill=skill_of(rt, t.id)) is None]
+    return {each.id.partition("/")[2] for each in taken}
+
+
+def skill_of(rt: holon.Runtime, tool: str) -> str | None:
+    """Return the skill that a tool came with."""
+    binding = rt.skills.binding(tool)
+    return None if binding is None else binding.skill
 
 
 def test_skills_and_capabilities_become_tools_and_what_is_excluded_wins(shared) -> None:
@@ -263,7 +270,8 @@ def test_a_restriction_that_elegy_cannot_say_keeps_a_profile_here(
 def test_patterns_and_the_ceiling_are_written_as_what_they_come_to(shared) -> None:
     """No pattern leaves; other sources and words are told as left behind."""
     ceiling = Guardrails(effects_ceiling=Effect.MACHINE_READ)
-    patterns = (f"{SOURCE}/memory-*", "host.shop/*")
+    named = tuple(f"{SOURCE}/{each}" for each in ("memory-search", "memory-add"))
+    patterns = (*named, f"{SOURCE}/data-*", "host.shop/*")
     profile = AgentProfile(
         id="one", role="reader", allowed_tools=patterns, allowed_skills=(), guardrails=ceiling
     )
@@ -276,7 +284,7 @@ def test_patterns_and_the_ceiling_are_written_as_what_they_come_to(shared) -> No
         "includeCapabilities": ["memory-search"],
         "alwaysIncludeRouter": False,
     }
-    assert [each.path for each in made.findings] == ["/role", "/allowed_tools/1"]
+    assert [each.path for each in made.findings] == ["/role", "/allowed_tools/3"]
 
 
 NAMES = st.sampled_from([f"{SOURCE}/{each}" for names in SKILLS.values() for each in names])
