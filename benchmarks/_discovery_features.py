@@ -14,8 +14,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from holon_core.catalogue import search_rank
+from holon_core.catalogue import search_rank, search_score
 from holon_core.catalogue.search_index import Index
+from holon_core.catalogue.search_query import Part
 from holon_core.catalogue.search_rows import row_of
 
 # In the order of the columns: what is divided by the best of the query, then what counts as it is.
@@ -36,7 +37,7 @@ class Track(NamedTuple):
 
 def delivered() -> dict[str, float]:
     """Return the weights that the ranking uses."""
-    return {name: float(getattr(search_rank, name)) for name in WEIGHTS}
+    return {name: float(getattr(search_score, name)) for name in WEIGHTS}
 
 
 def read(path: Path) -> list[Any]:
@@ -70,7 +71,7 @@ def track(folder: Path, *, with_examples: bool = False, every: int = 1) -> Track
     tools, queries = read(folder / "tools.jsonl"), read(folder / "queries.jsonl")[::every]
     more = read(folder / "examples.jsonl") if with_examples else []
     index = indexed(tools, {each["id"]: each["examples"] for each in more})
-    parts = [search_rank.Part(index, frozenset())]
+    parts = [Part(index, frozenset())]
     shape = (len(queries), search_rank.BEST)
     seen = np.zeros((*shape, 1 + len(SHARES) + len(PLAIN)))
     space, gold = np.full(shape, -1), np.full(shape, -2)

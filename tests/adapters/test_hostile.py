@@ -194,7 +194,7 @@ def test_a_bomb_is_never_held_in_memory(ask) -> None:
     ["a\r\nX-Admin: 1", "a\nb", "a\x00b", " a", "a ", "ä", "\x7f", "a\u2028b"],
     ids=["crlf", "lf", "nul", "before", "after", "latin", "del", "line"],
 )
-def test_a_header_takes_no_second_line(ask, enemy, note) -> None:
+def test_a_header_takes_no_second_line(ask, session, enemy, note) -> None:
     """What would break or bend a header is refused by its argument, and nothing is sent."""
     asked = len(enemy.seen)
 
@@ -204,6 +204,8 @@ def test_a_header_takes_no_second_line(ask, enemy, note) -> None:
     assert result.failure.code == "arguments_invalid"
     assert result.failure.details["path"] == "/X-Note"
     assert len(enemy.seen) == asked
+    shown = session.dry_run("holon-adapters.enemy/fine", {"X-Note": note})
+    assert (shown.failure.code, shown.failure.details["path"]) == ("arguments_invalid", "/X-Note")
 
 
 def test_a_query_takes_anything_and_stays_one_value(ask, enemy) -> None:

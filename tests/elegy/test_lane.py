@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 import holon_core as holon
+from elegy_contracts.holding import HOLDING as HOLDING_CONTRACTS
+from elegy_contracts.recognising import BY_MEMBERS, MARKS
 from holon_core.errors import Refused, Rejected
 from holon_elegy import plugin
+from holon_elegy.elsewhere import ELSEWHERE
 from holon_elegy.invoking import invocation_of, preview_of
 from support import ABSENT, shared_folder
 
@@ -252,14 +255,24 @@ def test_a_dry_run_shows_the_argument_vector_and_what_blocks(rt: holon.Runtime, 
     assert codes == ["executor_unbound", "posture_unapproved", "approval_required"]
 
 
-def test_a_value_that_would_be_an_option_is_shown_as_refused(rt: holon.Runtime, ask: Ask):
-    """The preview says which argument, and shows no vector."""
-    ask("skill/import-elegy-v2", source=SOURCE, definition=definition())
+@pytest.mark.parametrize(
+    "arguments",
+    [{"text": "--db=/etc/passwd"}, {"text": "a\0b"}, {"text": "x" * 200_000}],
+    ids=["option", "NUL", "size"],
+)
+def test_a_value_that_the_template_refuses_is_never_held(
+    rt: holon.Runtime, ask: Ask, arguments: dict[str, Any]
+):
+    """By its path, in a dry run, too: nobody is asked to approve what could not run."""
+    notes = ready(rt, ask, definition(governance={"approvalRequirement": "required"}))
+    session = rt.session(principal="ann")
 
-    shown = rt.session(principal="ann").dry_run(TOOL, {"text": "--db=/etc/passwd"})
-
-    assert list(shown.output) == ["refused"]
-    assert "/text" in shown.output["refused"]
+    for result in (session.call(TOOL, arguments), session.dry_run(TOOL, arguments)):
+        assert (result.status, result.failure.code) == ("failed", "arguments_invalid")
+        assert result.failure.details["path"] == "/text"
+        assert result.held is None
+    assert rt.approvals.list() == ()
+    assert notes.ran == []
 
 
 def test_the_same_import_again_changes_nothing(rt: holon.Runtime, ask: Ask):
@@ -401,6 +414,153 @@ def test_every_skill_of_the_corpus_is_imported_or_refused(rt: holon.Runtime, ask
         assert any("unbound" in step.detail for step in explained.steps) or (
             explained.steps[-1].step == "arguments"
         )
+
+
+HOLDING = (
+    "capability-",
+    "elegy-plugin-package-v1.minimal",
+    "elegy-plugin-package.negative-missing-subset-marker",
+    "skill-definition",
+    "skill-discovery-index",
+    "skill.",
+)
+
+
+@pytest.mark.skipif(not FIXTURES, reason=ABSENT)
+def test_every_file_of_the_corpus_imports_what_it_holds_or_says_where_it_goes(
+    rt: holon.Runtime, ask: Ask
+):
+    """Each by itself; what is refused is refused for what is wrong in it."""
+    holding, told, broken = [], {}, []
+    for at, path in enumerate(FIXTURES):
+        source = f"holon-elegy.c{at}"
+        ask("skill-source/register", source=source, kind="elegy_v2")
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        [*done] = ask("skill/import-elegy-v2", source=source, definitions=[data])["skills"]
+        texts = [finding["message"] for finding in done[0]["findings"]]
+        if done[0]["state"] == "added":
+            holding.append(path.name)
+        elif any(text.startswith("no_skill: ") for text in texts):
+            told[path.name] = texts[-1]
+        else:
+            broken.append(path.name)
+
+    assert [name for name in holding if not name.startswith(HOLDING)] == []
+    assert [n for n in told if n.startswith(HOLDING)] == []
+    assert all(": " in text.removeprefix("no_skill: ") for text in told.values())
+    assert "plugin-package/register" in told["elegy-package-v1.demo-tool.json"]
+    assert "skills/elegy-memory" in told["elegy-plugin-package.elegy-memory.json"] or (
+        "skill.elegy-memory.json" in told["elegy-plugin-package.elegy-memory.json"]
+    )
+    assert "workflow-definition/import-elegy" in told["canonical-workflow-graph.minimal.json"]
+    assert len(broken) == 7
+    assert all("negative" in n or "template" in n or "diagram" in n for n in broken)
+
+
+def test_every_contract_holds_skills_or_has_a_place_where_it_goes():
+    """None is refused without a word of what it is."""
+    known = {*MARKS.values(), *BY_MEMBERS, "skill"}
+
+    assert known - set(HOLDING_CONTRACTS) - set(ELSEWHERE) == set()
+    assert set(ELSEWHERE) <= known
+
+
+def package(*skills: Any, **changes: Any) -> dict[str, Any]:
+    """Make a plugin package with definitions inside."""
+    return {
+        "schemaVersion": "elegy-plugin-package/v1",
+        "identity": {"packageId": "demo.pack", "name": "pack", "version": "1.0.0"},
+        "metadata": {"description": "Two skills."},
+        "components": {
+            "skillDefinitions": [
+                {"id": f"s{at}", "definition": each} for at, each in enumerate(skills)
+            ],
+            **changes,
+        },
+    }
+
+
+def other_skill() -> dict[str, Any]:
+    given = definition(capability={"id": "note-list"})
+    return {**given, "identity": {"namespace": "demo", "name": "lists", "version": "1.0.0"}}
+
+
+def test_the_skills_inside_of_a_package_come_in_as_their_own_definitions_do(
+    rt: holon.Runtime, ask: Ask
+):
+    """Each under its own name: the same definition beside the package is the same skill."""
+    given = [package(definition(), other_skill()), definition()]
+
+    answer = ask("skill/import-elegy-v2", source=SOURCE, definitions=given)
+
+    assert [each["id"] for each in answer["skills"]] == [SKILL, f"{SOURCE}/demo.lists", SKILL]
+    assert [each["state"] for each in answer["skills"]] == ["added", "added", "unchanged"]
+    assert answer["definitions"] == [0, 0, 1]
+
+
+def test_a_package_can_only_tighten_what_its_skills_declare(rt: holon.Runtime, ask: Ask):
+    """A projection's side effects are joined to the skill's."""
+    projection = {
+        "id": "p",
+        "skill": "demo.notes",
+        "capability": "note-add",
+        "lane": "subprocess",
+        "sideEffectClass": "network_outbound",
+        "supportsDryRun": False,
+    }
+
+    ask(
+        "skill/import-elegy-v2",
+        source=SOURCE,
+        definition=package(definition(), capabilityProjections=[projection]),
+    )
+
+    effects = rt.tools.read(TOOL).effects
+    assert effects == {holon.Effect.MACHINE_READ, holon.Effect.NETWORK_WRITE}
+
+
+def test_a_package_with_one_refused_skill_brings_none(rt: holon.Runtime, ask: Ask):
+    """With the path into the package."""
+    with pytest.raises(Rejected) as refused:
+        ask(
+            "skill/import-elegy-v2",
+            source=SOURCE,
+            definition=package(definition(), {**other_skill(), "lifecycleState": "asleep"}),
+        )
+
+    paths = [each.path for each in refused.value.findings]
+    assert "/components/skillDefinitions/1/definition/lifecycleState" in paths
+    assert rt.skills.list() == ()
+
+
+def test_an_index_lists_skills_without_their_capabilities(rt: holon.Runtime, ask: Ask):
+    """Beside the definitions, which it neither replaces nor is replaced by."""
+    entry = {
+        "skillId": "demo.notes",
+        "name": "Notes",
+        "description": "Keeps notes.",
+        "lifecycleState": "active",
+        "triggersOn": ["remember"],
+        "keywords": ["scribble"],
+        "capabilityHints": ["note-add"],
+        "manifest": {
+            "id": "demo.notes",
+            "loadMode": "onDemand",
+            "vaultRef": "notes/SKILL.md",
+            "sourceKind": "manual",
+            "materializationKind": "declared",
+        },
+    }
+    index = {"schemaVersion": 1, "builtAt": "2026-03-19T00:00:00Z", "entries": [entry]}
+    ask("skill/import-elegy-v2", source=SOURCE, definition=definition())
+
+    [outcome] = ask("skill/import-elegy-v2", source=SOURCE, definition=index)["skills"]
+
+    assert (outcome["id"], outcome["state"]) == (f"{SOURCE}/index.demo.notes", "added")
+    assert outcome["tools"] == []
+    assert {each.skill.id for each in rt.skills.list()} == {SKILL, outcome["id"]}
+    with pytest.raises(Rejected, match="no entries"):
+        ask("skill/import-elegy-v2", source=SOURCE, definition={**index, "entries": []})
 
 
 @pytest.mark.skipif(not FIXTURES, reason=ABSENT)

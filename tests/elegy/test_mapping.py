@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from holon_elegy.mapping import (
     outcome_of,
     step_result_of,
 )
-from support import ROOT, label
+from support import ABSENT, ROOT, label, shared_folder
 
 
 def response(**changes: Any) -> dict[str, Any]:
@@ -237,6 +238,122 @@ def test_what_is_refused_says_where(reads: Any, given: dict[str, Any], path: str
         reads(given)
 
     assert path in [found.path for found in refused.value.findings]
+
+
+def _outcome(**changes: Any) -> Any:
+    return outcome_of({"request_id": "r", "execution_id": "e", "status": "completed"} | changes)
+
+
+def _failure(**changes: Any) -> Any:
+    made, drafts = failure_of({"kind": "timeout", "message": " as it was "} | changes)
+    return made, {draft.source: draft.data for draft in drafts}
+
+
+def _step(**changes: Any) -> Any:
+    return event_of({**event(), **changes})
+
+
+# Each row of the source document's tables in its own spelling: what it becomes, and as which name
+# of Holon's the manual shows it.
+DOCUMENT: Mapping[str, tuple[str, Callable[[], bool]]] = {
+    "InvocationResponse.status": (
+        "ExecutorStatus",
+        lambda: _outcome(output={}).status is ExecutorStatus.COMPLETED,
+    ),
+    "InvocationResponse.output": (
+        "ExecutorOutcome.output_json",
+        lambda: _outcome(output={"a": [1]}).output_json == {"a": [1]},
+    ),
+    "InvocationResponse.failure": (
+        "ExecutorFailure",
+        lambda: (
+            _outcome(status="failed", failure={"kind": "timeout", "message": "m"}).failure.kind
+            is Kind.TIMEOUT
+        ),
+    ),
+    "InvocationResponse.events": (
+        "ExecutorEvidenceDraft",
+        lambda: (
+            [
+                draft.source
+                for draft in _outcome(
+                    output={}, events=[{"kind": "started", "timestamp": 1, "source": "here"}]
+                ).evidence
+            ]
+            == ["elegy-invocation", "here"]
+        ),
+    ),
+    "InvocationResponse.run_metadata": (
+        "elegy-invocation",
+        lambda: (
+            {
+                draft.source: draft.data["metadata"]
+                for draft in _outcome(output={}, run_metadata={"k": "v"}).evidence
+            }
+            == {"elegy-invocation": {"k": "v"}}
+        ),
+    ),
+    "StructuredFailure.kind": (
+        "StructuredFailureKind",
+        lambda: _failure(kind="extraction_failure")[0].kind is Kind.EXTRACTION_FAILURE,
+    ),
+    "StructuredFailure.message": (
+        "StructuredFailure.message",
+        lambda: _failure()[0].message == " as it was ",
+    ),
+    "StructuredFailure.details": (
+        "StructuredFailure.details",
+        lambda: _failure(details={"at": 3})[0].details == {"at": 3},
+    ),
+    "StructuredFailure.source": (
+        "elegy-failure",
+        lambda: _failure(source="tool")[1]["elegy-failure"]["source"] == "tool",
+    ),
+    "ExecutionEvent.timestamp": (
+        "created_at_unix_seconds",
+        lambda: _step(timestamp="1970-01-01T00:00:05Z").created_at_unix_seconds == 5,
+    ),
+    "ExecutionEvent.kind": (
+        "WorkflowEventKind",
+        lambda: (
+            event_of(
+                {**{k: v for k, v in event().items() if k != "eventType"}, "kind": "started"}
+            ).kind
+            is WorkflowEventKind.STEP_STARTED
+        ),
+    ),
+    "ExecutionEvent.payload": ("payload_json", lambda: _step(payload=[1]).payload_json == [1]),
+    "ExecutionEvent.source": ("source", lambda: _step(source="here").source == "here"),
+}
+
+
+@pytest.mark.parametrize("row", DOCUMENT)
+def test_every_row_of_the_document_holds(row: str):
+    """In the document's own spelling."""
+    assert DOCUMENT[row][1]()
+
+
+def test_the_rows_are_those_of_the_document():
+    """Its three tables: each field, by the name that it has there."""
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip(ABSENT)
+    text = (folder / "source-documents" / "elegy-integration.md").read_text(encoding="utf-8")
+
+    fields = re.findall(
+        r"^((?:InvocationResponse|StructuredFailure|ExecutionEvent)\.\w+)", text, re.MULTILINE
+    )
+
+    assert fields == list(DOCUMENT)
+
+
+def test_the_manual_shows_the_fields_by_these_names():
+    """One row a field, with the name that it has in Holon first."""
+    page = (ROOT / "docs" / "elegy.md").read_text(encoding="utf-8")
+    part = page.split("### Fields\n")[1].split("\n## ")[0]
+    shown = re.findall(r"^\| `([A-Z]\w+\.\w+)` \| [^`|]*`([\w.-]+)`", part, re.MULTILINE)
+
+    assert dict(shown) == {row: name for row, (name, _) in DOCUMENT.items()}
 
 
 def test_the_manual_shows_the_tables_as_they_are():

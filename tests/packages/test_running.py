@@ -116,6 +116,9 @@ def test_a_value_never_becomes_an_option(tmp_path: Path, ask: Asked, value: str)
         result.failure.code,
     ) == ("blocked", "arguments_invalid")
     assert result.failure.details["path"] == "/text"
+    session = ask.rt.session(principal="ann")
+    for refused in (session.call(SAY, {"text": value}), session.dry_run(SAY, {"text": value})):
+        assert (refused.failure.code, refused.held) == ("arguments_invalid", None)
 
 
 def test_secrets_reach_the_program_by_declared_slots_alone(

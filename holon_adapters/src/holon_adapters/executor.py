@@ -15,6 +15,8 @@ from holon_adapters.request.building import (
     masks,
     with_secrets,
 )
+from holon_core.errors import Refused
+from holon_core.records.failure import failure
 from holon_core.records.outcome import ExecutorEvidenceDraft, completed
 
 if TYPE_CHECKING:
@@ -64,7 +66,11 @@ class AdapterExecutor:
             return problem.outcome()
 
     def preview(self, call: SealedCall, /) -> Mapping[str, Any]:
-        """Show the exact request, secrets masked; nothing is resolved, opened or sent."""
+        """Show the exact request, secrets masked; nothing is resolved, opened or sent.
+
+        Raises:
+            Refused: ``arguments_invalid``: they make no request.
+        """
         return self.shown(call, self._operations.of(call.tool), call.arguments)
 
     def run(
@@ -91,7 +97,11 @@ class AdapterExecutor:
         self, call: SealedCall, found: Operation, arguments: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         """Show the request of an operation."""
-        request = found.request(arguments, _key(call))
+        try:
+            request = found.request(arguments, _key(call))
+        except BadArgument as problem:
+            bad = _bad(problem, {})
+            raise Refused(failure(bad.code, bad.message, **bad.details)) from None
         names = found.secrets or ()
         signed = with_secrets(request, masks(names), found.schemes, masked=True)
         made: dict[str, Any] = {

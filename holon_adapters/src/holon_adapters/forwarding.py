@@ -10,6 +10,7 @@ from attrs import frozen
 from holon_adapters.failures import CallFailed
 from holon_adapters.records import BODY
 from holon_core.errors import Refused, Rejected
+from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.outcome import completed
 from holon_core.records.words import Effect, Posture
@@ -134,7 +135,12 @@ class ForwardingExecutor:
 
     def preview(self, call: SealedCall, /) -> Mapping[str, Any]:
         """Show the request of the operation."""
-        found, arguments = self._prepared(call)
+        try:
+            found, arguments = self._prepared(call)
+        except CallFailed as problem:
+            if problem.code != "arguments_invalid":
+                raise
+            raise Refused(failure(problem.code, problem.message, **problem.details)) from None
         return self._executor.shown(call, found, arguments)
 
     def _prepared(self, call: SealedCall) -> tuple[Operation, dict[str, Any]]:

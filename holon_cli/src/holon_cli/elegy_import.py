@@ -124,7 +124,8 @@ def _batch(
 ) -> Iterator[dict[str, Any]]:
     params = {"source": source, "definitions": [data for _, _, data in read]}
     answer = host.dispatch("skill/import-elegy-v2", params)
-    for (path, named, _), each in zip(read, answer["skills"], strict=True):
+    for at, each in zip(answer["definitions"], answer["skills"], strict=True):
+        path, named, _ = read[at]
         state = each["state"]
         told = [finding["message"] for finding in each["findings"]]
         if state == "rejected" and not named and any(t.startswith(NO_SKILL) for t in told):

@@ -1,7 +1,7 @@
 """An embedder for discovery that needs no service and no download: vectors of words, averaged.
 
-It takes the model that the package ``wordllama`` ships (16 MB, 256 dimensions, English), to be
-installed beside Holon. A host names it: ``plugins=[StaticEmbeddings()]``.
+It takes the model that the package ``wordllama`` ships (16 MB, 256 dimensions, English), which
+the extra ``embeddings`` installs. A host names it: ``plugins=[StaticEmbeddings()]``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StaticEmbeddings:
 
     def __init__(self) -> None:
         if find_spec("wordllama") is None:
-            text = "StaticEmbeddings needs wordllama; pip install wordllama"
+            text = "StaticEmbeddings needs wordllama; pip install 'holon-core[embeddings]'"
             raise ImportError(text)
         self._lock = threading.Lock()
         self._model: Any = None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from elegy_contracts.finding import ContractError
 from elegy_contracts.finding import Finding as ContractFinding
 from elegy_contracts.finding import Severity as ContractSeverity
+from elegy_contracts.holding import skills_in
 from elegy_contracts.normal import normalise
 from holon_core.errors import FINDINGS, Rejected
 from holon_core.ids import capability_id, id_problem
@@ -34,7 +37,9 @@ from holon_core.records.words import (
 )
 from holon_core.wire.canonical import sha256_hex
 from holon_core.wire.schema_check import SchemaReport, check_schema
+from holon_elegy.describing import MAX_EXAMPLES, description_of, hints_of, keywords_of
 from holon_elegy.effects import effects_of
+from holon_elegy.elsewhere import ELSEWHERE
 from holon_elegy.instructions import instructions_of
 
 if TYPE_CHECKING:
@@ -42,9 +47,6 @@ if TYPE_CHECKING:
     from holon_core.runtime import Runtime
 
 LANE = LaneKind.ELEGY.value
-MAX_EXAMPLES = 20
-MAX_WORDS = 60
-MAX_TEXT = 4000
 MAX_SUBJECT = 200
 
 
@@ -61,7 +63,37 @@ def import_definition(source: str, data: Any) -> ImportedSkill:
     try:
         normal = normalise(data)
     except ContractError as error:
-        raise Rejected(error.subject, [as_finding(each) for each in error.findings]) from None
+        raise _rejected(error) from None
+    return _imported(source, normal)
+
+
+def import_all(source: str, data: Any) -> tuple[ImportedSkill, ...]:
+    """Make of one JSON value every skill that it holds; all of them, or none.
+
+    Args:
+        source: A registered source of kind ``elegy_v2``.
+        data: What ``import_definition`` takes, a plugin package with definitions inside, or a
+            discovery index.
+
+    Raises:
+        Rejected: It is refused, or holds none; with every finding and its path, and where it
+            goes.
+    """
+    try:
+        return tuple(_imported(source, each) for each in skills_in(data))
+    except ContractError as error:
+        raise _rejected(error) from None
+
+
+def _rejected(error: ContractError) -> Rejected:
+    findings = [as_finding(each) for each in error.findings]
+    where = ELSEWHERE.get(error.subject)
+    if where is not None and any(each.code == "no_skill" for each in error.findings):
+        findings[-1] = evolve(findings[-1], message=f"{findings[-1].message}: {where}")
+    return Rejected(error.subject, findings)
+
+
+def _imported(source: str, normal: NormalSkill) -> ImportedSkill:
     skill_id = f"{source}/{capability_id(normal.key)}"
     findings = [as_finding(each) for each in normal.findings]
     made = []
@@ -93,6 +125,13 @@ def import_definition(source: str, data: Any) -> ImportedSkill:
 def import_skills(
     runtime: Runtime, source: str, definitions: Iterable[Any]
 ) -> tuple[SkillOutcome, ...]:
+    """Import definitions into a registered source; see ``import_each``, whose answers it joins."""
+    return tuple(done for each in import_each(runtime, source, definitions) for done in each)
+
+
+def import_each(
+    runtime: Runtime, source: str, definitions: Iterable[Any]
+) -> tuple[tuple[SkillOutcome, ...], ...]:
     """Import definitions into a registered source; each comes in or is rejected by itself.
 
     Args:
@@ -101,26 +140,57 @@ def import_skills(
         definitions: JSON values.
 
     Returns:
-        What became of each, in order; of a rejected one nothing is stored.
+        What became of the skills of each, in order; of a rejected one nothing is stored.
 
     Raises:
         Refused: ``unknown_skill``: no such source is registered.
     """
     # Before any is read: a source that is not there refuses all of them.
     runtime.skills.source(source)
-    made: list[ImportedSkill] = []
-    refused: dict[int, SkillOutcome] = {}
-    for at, each in enumerate(definitions):
+    made: list[tuple[ImportedSkill, ...] | SkillOutcome] = []
+    for each in definitions:
         try:
-            made.append(import_definition(source, each))
+            made.append(import_all(source, each))
         except Rejected as rejected:
-            name = rejected.subject[:MAX_SUBJECT]
-            findings = rejected.findings
-            state = SkillState.REJECTED
-            refused[at] = SkillOutcome(id=name, state=state, findings=findings)
-    stored = iter(runtime.skills.store(source, made))
-    count = len(made) + len(refused)
-    return tuple(refused[at] if at in refused else next(stored) for at in range(count))
+            name, findings = rejected.subject[:MAX_SUBJECT], rejected.findings
+            made.append(SkillOutcome(id=name, state=SkillState.REJECTED, findings=findings))
+    whole = [skill for each in made if isinstance(each, tuple) for skill in each]
+    stored = iter(_stored(runtime, source, whole))
+    return tuple(
+        tuple(islice(stored, len(each))) if isinstance(each, tuple) else (each,) for each in made
+    )
+
+
+def _stored(runtime: Runtime, source: str, skills: Sequence[ImportedSkill]) -> list[SkillOutcome]:
+    """Store skills; the very same one again, as of a package and of its file, once."""
+    first: dict[str, int] = {}
+    once: list[ImportedSkill] = []
+    at: list[int] = []
+    for each in skills:
+        known = first.get(each.skill.id)
+        if known is None or not _same(once[known], each):
+            first.setdefault(each.skill.id, len(once))
+            known = len(once)
+            once.append(each)
+        at.append(known)
+    outcomes = runtime.skills.store(source, once)
+    told: set[int] = set()
+    done = []
+    for number in at:
+        done.append(_again(outcomes[number]) if number in told else outcomes[number])
+        told.add(number)
+    return done
+
+
+def _same(one: ImportedSkill, other: ImportedSkill) -> bool:
+    digests = [[item.tool.digest for item in each.capabilities] for each in (one, other)]
+    return one.skill.definition == other.skill.definition and digests[0] == digests[1]
+
+
+def _again(outcome: SkillOutcome) -> SkillOutcome:
+    if outcome.state is SkillState.REJECTED:
+        return outcome
+    return evolve(outcome, state=SkillState.UNCHANGED, changes=(), voided=())
 
 
 def as_finding(given: ContractFinding) -> Finding:
@@ -248,14 +318,14 @@ def _tool(
         version=normal.version,
         name=each.id,
         title=each.name,
-        description=_description(normal, each),
+        description=description_of(normal, each),
         examples=tuple(islice(normal.examples, MAX_EXAMPLES)),
-        keywords=_keywords(normal),
+        keywords=keywords_of(normal),
         input_schema=binding.input_schema or _CLOSED,
         output_schema=binding.output_schema,
         effects=effects_of(each),
         approval=ApprovalRequirement.REQUIRED if required else ApprovalRequirement.NONE,
-        risk_hints=tuple(_hints(governance, each)),
+        risk_hints=tuple(hints_of(governance, each)),
         dependencies=() if not program else (Dependency(kind="program", name=str(program)),),
         projections=() if normal.is_hidden else ("function_calling",),
         limits=Limits(timeout_s=min(each.timeout_s, MAX_TIMEOUT_S)),
@@ -269,30 +339,3 @@ def _digest(implementation: Mapping[str, Any]) -> str:
 
 # What a capability takes whose own schema is not usable: nothing, and it is blocked besides.
 _CLOSED: Mapping[str, Any] = {"type": "object", "additionalProperties": False}
-
-
-def _description(normal: NormalSkill, each: NormalCapability) -> str:
-    about = " ".join(normal.description.split())
-    parts = [each.description.strip(), f"Skill: {normal.name}. {about}".strip()]
-    parts += [f"Constraint: {text}" for text in islice(normal.constraints, MAX_EXAMPLES)]
-    return "\n".join(part for part in parts if part)[:MAX_TEXT]
-
-
-def _keywords(normal: NormalSkill) -> tuple[str, ...]:
-    """Return the words under which a skill is found, its own name first."""
-    words = dict.fromkeys((normal.name, *normal.aliases, *normal.keywords))
-    return tuple(islice(words, MAX_WORDS))
-
-
-def _hints(governance: Mapping[str, Any], each: NormalCapability) -> list[str]:
-    hints = []
-    for name, key in (("risk", "riskLevel"), ("trust", "trustLevel")):
-        if governance.get(key):
-            hints.append(f"{name}:{governance[key]}")
-    if governance.get("approvalRequirement") == "advisory":
-        hints.append("approval:advisory")
-    hints += [f"policy:{ref}" for ref in islice(governance.get("policyRefs", ()), MAX_EXAMPLES)]
-    hints += [f"context:{c}" for c in islice(governance.get("allowedContexts", ()), MAX_EXAMPLES)]
-    if each.is_deterministic is False:
-        hints.append("not deterministic")
-    return hints

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from elegy_contracts.templates import Invocation, TemplateError, render
+from holon_core.errors import Refused
+from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
     from holon_core.records.skill import CapabilityBindingRecord
@@ -52,13 +54,18 @@ def invocation_of(
 def preview_of(
     binding: CapabilityBindingRecord | None, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Show the invocation, or why there is none; nothing is started."""
+    """Show the invocation, or why there is none; nothing is started.
+
+    Raises:
+        Refused: ``arguments_invalid``: a value cannot be put into the template.
+    """
     if binding is None:
         return {"refused": "the binding is gone; import the skill again"}
     try:
         made = invocation_of(binding, arguments)
     except TemplateError as error:
-        return {"refused": str(error)}
+        first = error.findings[0]
+        raise Refused(failure("arguments_invalid", first.message, path=first.path)) from None
     if made is None:
         return {"refused": "the definition does not say how it is invoked"}
     shown: dict[str, Any] = {

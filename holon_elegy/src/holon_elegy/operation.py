@@ -30,7 +30,7 @@ class ImportElegyV2SkillDefinitionRequest:
 
 def import_elegy_v2(door: Door, given: Params) -> Any:
     """Import one definition, or several; of one that is refused nothing is stored."""
-    from holon_elegy.importing import import_skills
+    from holon_elegy.importing import import_each
 
     if "definition" in given:
         definitions = [
@@ -40,17 +40,23 @@ def import_elegy_v2(door: Door, given: Params) -> Any:
         ]
     else:
         definitions = given["definitions"]
-    done = import_skills(door.runtime, given["source"], definitions)
-    if "definition" in given and done[0].state is SkillState.REJECTED:
-        raise Rejected(done[0].id, done[0].findings)
-    return {"skills": to_json(done)}
+    done = import_each(door.runtime, given["source"], definitions)
+    if "definition" in given and len(done[0]) == 1 and done[0][0].state is SkillState.REJECTED:
+        raise Rejected(done[0][0].id, done[0][0].findings)
+    return {
+        "skills": to_json(tuple(one for each in done for one in each)),
+        "definitions": [at for at, each in enumerate(done) for _ in each],
+    }
 
 
 def rows() -> list[Operation]:
     """Return the rows of this lane."""
     definition = {
         "type": "object",
-        "description": "A definition of Elegy: a skill, a capability definition or a catalogue.",
+        "description": (
+            "A contract of Elegy that holds skills: a skill, a capability definition, a "
+            "catalogue, a package with definitions inside, a discovery index."
+        ),
     }
     request = params(
         ("source",),
@@ -70,16 +76,20 @@ def rows() -> list[Operation]:
             noun="skill",
             verb="import-elegy-v2",
             request=request,
-            response=answer(skills=listed(schema_of(SkillOutcome))),
+            response=answer(
+                skills=listed(schema_of(SkillOutcome)), definitions=listed({"type": "integer"})
+            ),
             authority=Authority.OPERATOR,
             effects=frozenset({Effect.HOST_STATE_WRITE}),
             handler=import_elegy_v2,
             listing="skills",
             columns=("id", "state", "tools"),
             doc=(
-                "Import a skill of Elegy into a registered source. The same definition again "
-                "changes nothing; a changed one is a new revision, shows its difference and voids "
-                "approvals. What is refused is answered with the path of each finding."
+                "Import the skills of a contract of Elegy into a registered source; "
+                "`definitions` says which definition each came of, counted from 0. The same "
+                "definition again changes nothing; a changed one is a new revision, shows its "
+                "difference and voids approvals. What is refused is answered with the path of "
+                "each finding."
             ),
         )
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from elegy_contracts.templates import Invocation, TemplateError, render
+from holon_core.errors import Refused
 from holon_core.process import resolve_program
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.outcome import (
@@ -83,6 +84,8 @@ class PackageExecutor:
         """Show the exact request, and nothing is started."""
         ready = self._ready(call, must_be_there=False)
         if isinstance(ready, StructuredFailure):
+            if ready.code == "arguments_invalid":
+                raise Refused(ready)
             return {"refused": ready.message}
         made = ready.invocation
         dry = ready.plan.get("dry_run")

@@ -124,5 +124,5 @@ def test_without_its_package_the_shipped_embedder_says_what_to_install(
     monkeypatch.setattr("holon_core.embeddings.find_spec", lambda name: None)
     from holon_core.embeddings import StaticEmbeddings
 
-    with pytest.raises(ImportError, match="pip install wordllama"):
+    with pytest.raises(ImportError, match=r"holon-core\[embeddings\]"):
         StaticEmbeddings()

@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import holon_core as holon
-from holon_core.catalogue.search_index import BLOCK, Index
-from holon_core.catalogue.search_rank import BEST, MAX_TOUCHED, Part, beyond, rank
+from holon_core.catalogue.search_index import Index
+from holon_core.catalogue.search_postings import BLOCK
+from holon_core.catalogue.search_query import Part, read
+from holon_core.catalogue.search_rank import BEST, MAX_TOUCHED, beyond, rank
 from holon_core.catalogue.search_rows import Row, row_of
+from holon_core.catalogue.words import MAX_TERMS
 
 
 def row(
@@ -251,6 +254,47 @@ def test_words_that_most_tools_hold_do_not_slow_a_query(
     assert MAX_TOUCHED > 50
     assert ask(index, "grep file") == ["grep"]
     assert len(ask(index, "file")) == 201
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"read" OR "file"',
+        "read AND NOT (file*)",
+        "read NEAR/3 file; drop table tools; --",
+        "read'); delete from tools; --\0file",
+        "{read} +file -read ^file %_?*[]",
+        "read file " + "\0" * 5000 + "'" * 5000,
+    ],
+    ids=["quotes", "operators", "near", "injection", "signs", "NUL"],
+)
+def test_operators_are_text(index: Index, query: str) -> None:
+    """Signs of a query language find nothing, leave nothing out and change nothing."""
+    put(index, row("read-file"), row("write-note", "Append a line."))
+
+    assert ask(index, query)[0] == "read-file"
+    assert index.size() == 2
+
+
+def test_a_query_of_a_megabyte_is_read_no_further_than_a_page(index: Index) -> None:
+    """What comes after says nothing more, and costs nothing."""
+    put(index, row("read-file"), row("write-note"))
+    parts = [Part(index, frozenset())]
+
+    query = read(parts, "read " + "note " * 250_000)
+    other = read(parts, "read " + " ".join(f"w{n}" for n in range(200_000)))
+
+    assert set(query.words) == {"read", "note"}
+    assert len(other.words) == MAX_TERMS
+
+
+def test_no_query_touches_more_of_a_common_word_than_it_must(index: Index) -> None:
+    """A word that all tools hold is counted for the best of the others alone."""
+    put(index, row("grep", "file"), *(row(f"t{n}", "file") for n in range(MAX_TOUCHED)))
+    parts = [Part(index, frozenset())]
+
+    assert rank(parts, "file grep").total == 1
+    assert rank(parts, "file").total == MAX_TOUCHED + 1
 
 
 @given(st.text(max_size=200))

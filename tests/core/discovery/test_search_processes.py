@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import holon_core as holon
-from holon_core.catalogue.search import FILE
+from holon_core.catalogue.search_file import FILE
 
 Open = Callable[..., holon.Runtime]
 Make = Callable[..., Any]
@@ -169,7 +169,7 @@ def test_a_large_index_is_made_in_steps_that_outlive_a_kill(
     tmp_path: Path, lane: Any, open_runtime: Open, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever searches next goes on from the last step, and changes meanwhile are taken in."""
-    monkeypatch.setattr("holon_core.catalogue.search.BATCH", 50)
+    monkeypatch.setattr("holon_core.catalogue.search_making.BATCH", 50)
     lane.definitions = [make(f"send-{n}", f"Mail {n} to somebody.") for n in range(220)]
     rt = open_runtime()
     search = rt._guard.catalogue.search
@@ -187,12 +187,73 @@ def test_a_large_index_is_made_in_steps_that_outlive_a_kill(
     assert page.total_hint == 220
 
 
+def test_a_search_says_that_the_index_stays_locked(
+    tmp_path: Path, lane: Any, open_runtime: Open, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where another writer keeps its turn beyond the limit; once it lets go, all is found."""
+    monkeypatch.setattr("holon_core.catalogue.search_index.BUSY_S", 0.05)
+    lane.definitions = [make("send-mail")]
+    rt = open_runtime()
+    assert names(rt, "send") == ["send-mail"]
+    lane.definitions = [make("send-mail"), make("send-fax")]
+    rt.tools.refresh()
+    other = sqlite3.connect(tmp_path / "root" / FILE, isolation_level=None)
+    other.execute("begin immediate")
+
+    with pytest.raises(holon.StoreError) as refused:
+        names(rt, "send")
+
+    assert refused.value.code == "store_locked"
+    other.execute("rollback")
+    other.close()
+    assert sorted(names(rt, "send")) == ["send-fax", "send-mail"]
+
+
+def test_a_search_that_changes_nothing_waits_for_no_writer(
+    tmp_path: Path, lane: Any, open_runtime: Open, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when it opens the index either: a writer at work is no reason to make one in memory."""
+    monkeypatch.setattr("holon_core.catalogue.search_index.BUSY_S", 0.05)
+    lane.definitions = [make("send-mail")]
+    with open_runtime() as rt:
+        assert names(rt, "send") == ["send-mail"]
+    other = sqlite3.connect(tmp_path / "root" / FILE, isolation_level=None)
+    other.execute("begin immediate")
+    rt = open_runtime()
+
+    found = names(rt, "send")
+
+    other.execute("rollback")
+    other.close()
+    assert found == ["send-mail"]
+    assert rt._guard.catalogue.search._stored._db.execute("pragma database_list").fetchone()[2]
+
+
+def test_an_index_that_is_locked_before_it_is_made_is_not_made_in_memory(
+    tmp_path: Path, lane: Any, open_runtime: Open, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process would make its own, and keep it; the next search tries again instead."""
+    monkeypatch.setattr("holon_core.catalogue.search_index.BUSY_S", 0.05)
+    lane.definitions = [make("send-mail")]
+    rt = open_runtime()
+    other = sqlite3.connect(tmp_path / "root" / FILE, isolation_level=None)
+    other.execute("begin exclusive")
+
+    with pytest.raises(holon.StoreError) as refused:
+        names(rt, "send")
+
+    assert refused.value.code == "store_locked"
+    other.execute("rollback")
+    other.close()
+    assert names(rt, "send") == ["send-mail"]
+
+
 def test_others_search_while_a_large_index_is_made(
     lane: Any, open_runtime: Open, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     """The lock is free between two steps, and the log says how far it is."""
-    monkeypatch.setattr("holon_core.catalogue.search.BATCH", 10)
-    monkeypatch.setattr("holon_core.catalogue.search.PROGRESS", 100)
+    monkeypatch.setattr("holon_core.catalogue.search_making.BATCH", 10)
+    monkeypatch.setattr("holon_core.catalogue.search_making.PROGRESS", 100)
     lane.definitions = [make(f"send-{n}") for n in range(230)]
     rt = open_runtime()
     search = rt._guard.catalogue.search

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from unicodedata import category
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from holon_core.catalogue.common_words import _MANY, _MOST, _SOME
 from holon_core.catalogue.stems import stem
 from holon_core.catalogue.words import MAX_TERMS, STOP_WORDS, terms, tokens
+from support import ABSENT, shared_json_lines
 
 
 @pytest.mark.parametrize(
@@ -91,3 +93,37 @@ def test_a_sign_alone_is_no_word(sign: str) -> None:
 def test_stop_words_are_single_words() -> None:
     """Each is compared with one word of a query."""
     assert all(terms(word) == (word,) for word in STOP_WORDS)
+
+
+def test_common_words_are_not_those_of_the_public_sets() -> None:
+    """A table taken from their queries and tools would hold what is common there, and no other."""
+    texts = [
+        query["query"] if "query" in query else f"{query['name']} {query['description']}"
+        for of in ("metatool", "bfcl")
+        for kind in ("queries", "tools")
+        for query in shared_json_lines(f"discovery-bench/{of}/{kind}.jsonl")
+    ]
+    if not texts:
+        pytest.skip(ABSENT)
+    found = Counter(word for text in texts for word in set(tokens(text)))
+    listed = {word for text in (_MOST, _MANY, _SOME) for word in text.split()}
+
+    common = {word for word, _ in found.most_common(1000)} - STOP_WORDS
+
+    assert len(listed & common) < len(common) / 2
+    assert sum(word not in found for word in listed) > len(listed) / 30
+
+
+def test_no_common_word_is_the_name_of_a_service() -> None:
+    """Words of the language alone: what names a tool of the public sets and is none stays out."""
+    names = {
+        tool["name"].casefold()
+        for of in ("metatool", "bfcl")
+        for tool in shared_json_lines(f"discovery-bench/{of}/tools.jsonl")
+    }
+    if not names:
+        pytest.skip(ABSENT)
+    listed = {word for text in (_MOST, _MANY, _SOME) for word in text.split()}
+
+    # Some tools are called by a plain verb or noun ("search"); a table of names would hold most.
+    assert len(listed & names) < len(names) / 50

@@ -330,6 +330,55 @@ def test_a_preview_that_fails_is_a_note_and_the_call_is_held(open_runtime, write
         assert rt.approvals.held_call(held).preview == {"preview_failed": type(fault).__name__}
 
 
+def test_what_a_preview_says_of_the_arguments_is_refused_before_anything_is_held(
+    open_runtime, write
+):
+    """Nobody is asked to approve what could never run; a dry run and an edit are told the same."""
+    wrong = failure("arguments_invalid", "n is no name of a file", path="/n")
+
+    class Executor:
+        execute = staticmethod(lambda call: holon.completed({}))
+
+        @staticmethod
+        def preview(call: Any) -> Any:
+            if call.arguments["n"] == "bad":
+                raise holon.Refused(wrong)
+            return {}
+
+    rt = open_runtime(write)
+    rt._guard.catalogue.put(Entry(rt.tools.read(WRITE), Executor()))
+    session = rt.session(principal="ann")
+    held = session.call(WRITE, {"n": "good"}).held
+
+    for result in (
+        session.call(WRITE, {"n": "bad"}),
+        session.dry_run(WRITE, {"n": "bad"}),
+        session.request_approval(WRITE, {"n": "bad"}),
+        rt.approvals.edit(held, {"n": "bad"}, by="bo", reason="other"),
+    ):
+        assert (result.status, result.failure.code) == ("failed", "arguments_invalid")
+        assert result.failure.details == {"path": "/n"}
+        assert result.held is None
+    assert len(rt.approvals.list()) == 1
+
+
+def test_a_preview_refuses_nothing_but_arguments(open_runtime, write):
+    """What else it says is a note: whoever decides may know better."""
+
+    class Executor:
+        execute = staticmethod(lambda call: None)
+
+        @staticmethod
+        def preview(call: Any) -> Any:
+            raise holon.Refused(failure("policy_denied"))
+
+    rt = open_runtime(write)
+    rt._guard.catalogue.put(Entry(rt.tools.read(WRITE), Executor()))
+    held = rt.session(principal="ann").call(WRITE, {"n": "x"}).held
+
+    assert rt.approvals.held_call(held).preview == {"preview_failed": "Refused"}
+
+
 def test_an_interrupt_while_a_preview_is_made_reaches_the_caller(open_runtime, write):
     """Nothing was held then."""
 

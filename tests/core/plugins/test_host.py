@@ -74,6 +74,7 @@ def test_a_host_can_neither_approve_nor_call(open_runtime, keeping) -> None:
 
     assert public == {
         "bind",
+        "binding",
         "clock",
         "config",
         "documents",

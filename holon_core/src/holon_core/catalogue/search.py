@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sqlite3
 import threading
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import field, frozen
 
 from holon_core.catalogue import search_rank
-from holon_core.catalogue.catalogue import TOOLS
 from holon_core.catalogue.codec import descriptor_json
+from holon_core.catalogue.search_file import FILE, open_index, remove_index
 from holon_core.catalogue.search_index import Index
+from holon_core.catalogue.search_making import step
+from holon_core.catalogue.search_query import Part, read
 from holon_core.catalogue.search_rows import Hit, Row, row_of
 from holon_core.catalogue.search_vectors import by_meaning
 from holon_core.catalogue.stems import stem
 from holon_core.logs import LOGGER
 from holon_core.records.base import Record
 from holon_core.store.opening import FAULTS, fault, is_damage
-from holon_core.store.rows import decodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from holon_core.catalogue.catalogue import Catalogue
     from holon_core.records.embedder import Embedder
-    from holon_core.store.document_tables import Document
     from holon_core.store.protocol import Store
 
-BATCH = 1000
-# A large index says how far it is, at each so many tools.
-PROGRESS = 10_000
-FILE = "search.db"
 T = TypeVar("T")
 
 
@@ -87,7 +78,7 @@ class Search:
     def by_id(self, *, lanes: Sequence[str], after: str, limit: int) -> Found:
         """Return tools in the order of their ids, after a given one."""
 
-        def work(parts: list[search_rank.Part]) -> Found:
+        def work(parts: list[Part]) -> Found:
             found: set[str] = set()
             for part in parts:
                 found.update(part.tools.by_id(lanes=lanes, after=after, limit=limit))
@@ -106,7 +97,7 @@ class Search:
             self._stored = self._own = None
             self._held, self._changes = {}, -1
 
-    def _answer(self, work: Callable[[list[search_rank.Part]], T]) -> T:
+    def _answer(self, work: Callable[[list[Part]], T]) -> T:
         repaired = False
         while True:
             with self._lock:
@@ -135,76 +126,18 @@ class Search:
     def _step(self, at: tuple[int, str]) -> bool:
         """Bring the stored index nearer to a change of the store; tell whether it is there."""
         if self._stored is None:
-            self._stored = _opened(self._store.path)
+            self._stored = open_index(self._store.path)
         self._stored.refresh()
-        return self._stored.meta("at") == _mark(at) or self._bring(self._stored, at)
+        return step(self._stored, self._store, at)
 
-    def _parts(self) -> list[search_rank.Part]:
+    def _parts(self) -> list[Part]:
         assert self._stored is not None
         if self._changes != self._catalogue.changes:
             self._bring_own()
-        parts = [search_rank.Part(self._stored, frozenset(self._held))]
+        parts = [Part(self._stored, frozenset(self._held))]
         if self._own is not None:
-            parts.append(search_rank.Part(self._own, frozenset()))
+            parts.append(Part(self._own, frozenset()))
         return parts
-
-    def _bring(self, index: Index, at: tuple[int, str]) -> bool:
-        """Take what changed into the index, or one batch of all; tell whether nothing is left.
-
-        An index that is being made notes up to which change, and which tool came last: whoever
-        has the next turn goes on from there, in this process or another, also after a kill.
-        """
-        with index.changing():
-            noted = index.meta("at")
-            if noted == _mark(at):
-                return True
-            changed = None if noted is None or index.worn() else self._changed(noted, at)
-            if changed is None:
-                return self._make(index, at, noted)
-            for each in changed:
-                stored = self._one(each)
-                if stored is None:
-                    index.remove(each)
-                else:
-                    index.put([_row(stored)])
-            index.set_meta("at", _mark(at))
-            return True
-
-    def _make(self, index: Index, at: tuple[int, str], noted: str | None) -> bool:
-        making = json.loads(index.meta("making") or "null")
-        if noted is not None or making is None or not self._of_past(making["at"], at):
-            index.clear()
-            making = {"at": at, "after": "", "done": 0}
-        found = self._store.read(
-            lambda tables: tables.list_documents(TOOLS, after=making["after"], limit=BATCH)
-        )
-        index.put(map(_row, found))
-        done = making["done"] + len(found)
-        if len(found) < BATCH:
-            # What changed since it was begun is taken in next, as after any search.
-            index.drop_meta("making")
-            index.set_meta("at", _mark(tuple(making["at"])))
-            return bool(tuple(making["at"]) == at)
-        if done % PROGRESS == 0:
-            LOGGER.info("making the search index: %d tools so far", done)
-        index.set_meta(
-            "making", json.dumps({"at": making["at"], "after": found[-1].id, "done": done})
-        )
-        return False
-
-    def _of_past(self, begun: Sequence[Any], at: tuple[int, str]) -> bool:
-        """Tell whether so little changed since a beginning that it can be taken in afterwards."""
-        return self._changed(json.dumps(begun), at) is not None
-
-    def _changed(self, noted: str, at: tuple[int, str]) -> list[str] | None:
-        """Return what changed since, or ``None`` where the index is not of this store's past."""
-        seq, tool_id = json.loads(noted)
-        if seq > at[0] or at[0] - seq > BATCH:
-            return None
-        found = self._store.read(lambda tables: tables.tool_changes(after=seq - 1, limit=BATCH + 1))
-        if seq and (not found or list(found[0]) != [seq, tool_id]):
-            return None
-        return list(dict.fromkeys(each for number, each in found if number > seq))
 
     def _bring_own(self) -> None:
         self._changes = self._catalogue.changes
@@ -221,50 +154,9 @@ class Search:
             self._own.put(row_of(descriptor_json(tool)) for tool in fresh)
         self._held = dict(own)
 
-    def _one(self, tool_id: str) -> Document | None:
-        return self._store.read(lambda tables: tables.document(TOOLS, tool_id))
-
-
-@decodes("a definition")
-def _stored_row(body: bytes) -> tuple[Row, dict[str, int]]:
-    return row_of(json.loads(body))
-
-
-def _row(stored: Document) -> tuple[Row, dict[str, int]]:
-    return _stored_row(stored.body)
-
-
-def _mark(at: tuple[int, str]) -> str:
-    return json.dumps(at)
-
-
-def _opened(store: Path | None) -> Index:
-    """Open the index beside a store; what is damaged is made anew, what cannot be is in memory."""
-    if store is None:
-        return Index()
-    path = store.with_name(FILE)
-    for _ in range(2):
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-            return Index(str(path))
-        except sqlite3.OperationalError:
-            break
-        except sqlite3.DatabaseError:
-            remove_index(path)
-        except OSError:
-            break
-    return Index()
-
-
-def remove_index(path: Path) -> None:
-    """Remove an index file and what SQLite keeps beside it."""
-    for part in ("", "-wal", "-shm"):
-        with suppress(OSError):
-            path.with_name(path.name + part).unlink()
-
 
 def _ranked(
-    parts: Sequence[search_rank.Part],
+    parts: Sequence[Part],
     query: str,
     lanes: Sequence[str],
     *,
@@ -281,9 +173,9 @@ def _ranked(
 
 
 def _met(
-    parts: Sequence[search_rank.Part], query: str, tool_ids: Sequence[str]
+    parts: Sequence[Part], query: str, tool_ids: Sequence[str]
 ) -> dict[str, dict[str, list[str]]]:
-    asked = search_rank.read(parts, query)
+    asked = read(parts, query)
     wanted = {term.stem: term.instead_of or term.stem for term in asked.terms}
     met: dict[str, dict[str, list[str]]] = {}
     for part in reversed(parts):
@@ -302,7 +194,7 @@ def _fields_met(row: Row, wanted: dict[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _count(parts: Sequence[search_rank.Part], lanes: Sequence[str]) -> int:
+def _count(parts: Sequence[Part], lanes: Sequence[str]) -> int:
     total = sum(part.tools.count(lanes) for part in parts)
     if len(parts) > 1:
         total -= sum(parts[0].tools.holds(each) for each in parts[0].hidden)

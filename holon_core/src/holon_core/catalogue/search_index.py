@@ -1,8 +1,7 @@
 """The search index of a set of tools: an inverted index in plain tables of SQLite.
 
-It needs no extension of SQLite. Each stem has its tools and impacts in blocks, five bytes for
-each; tools are only ever appended, and those that went are named in a table of their own, so that
-a change touches the last block of a tool's own stems and nothing else.
+It needs no extension of SQLite. Tools are only ever appended, and those that went are named in a
+table of their own; their stems lie beside (see `search_postings`).
 """
 
 from __future__ import annotations
@@ -12,16 +11,15 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
+from holon_core.catalogue.search_postings import TABLES, Postings, Stems
 from holon_core.catalogue.search_rows import Row
 
 # Of another version, also of the rules by which rows are made, an index is made anew.
 VERSION = f"3-{sys.byteorder}"
-BLOCK = 1024
-MAX_CACHED = 2000
-# One wrong letter of four makes another word more often than of seven.
-SLIP = 0.2
+# How long a turn to change the index is waited for.
+BUSY_S = 60.0
 _TABLES = (
     "create table if not exists meta(key text primary key, value text not null)",
     """create table if not exists tools(
@@ -31,50 +29,13 @@ _TABLES = (
         name text not null, description text not null, schema text not null,
         examples text not null, keywords text not null)""",
     "create index if not exists tools_label on tools(label)",
-    """create table if not exists stems(
-        number integer primary key, stem text not null unique, blocks integer not null,
-        held integer not null)""",
-    "create table if not exists blocks(key integer primary key, body blob not null)",
     "create table if not exists gone(n integer primary key)",
     """create table if not exists vectors(
         embedder text not null, digest text not null, body blob not null,
         primary key(embedder, digest))""",
-    """create table if not exists grams(
-        gram text not null, number integer not null, primary key(gram, number)) without rowid""",
+    *TABLES,
 )
 _NAMES = ("vectors", "gone", "grams", "blocks", "stems", "tools", "meta")
-
-
-class Postings(NamedTuple):
-    """Which tools hold a stem, in ascending order, and how much it says of each."""
-
-    tools: array[int]
-    impacts: bytes
-
-
-NONE = Postings(array("I"), b"")
-
-
-def grams(word: str) -> set[str]:
-    """Return the runs of three characters of a word between blanks."""
-    text = f" {word} "
-    return {text[at : at + 3] for at in range(len(text) - 2)}
-
-
-def alike(one: str, other: str) -> float:
-    """Return how much alike two words are, 1 for equal: by letters put in, left out or swapped."""
-    if abs(len(one) - len(other)) > 3 or max(len(one), len(other)) > 40:
-        return 0.0
-    above: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one):
-        above, before, row = row, above, [i + 1]
-        for j, another in enumerate(other):
-            cost = min(above[j] + (letter != another), above[j + 1] + 1, row[j] + 1)
-            if i and j and letter == other[j - 1] and one[i - 1] == another:
-                cost = min(cost, before[j - 1] + 1)
-            row.append(cost)
-    return 1 - row[-1] / max(len(one), len(other))
 
 
 class Index:
@@ -86,18 +47,27 @@ class Index:
 
     def __init__(self, path: str | None = None) -> None:
         self._db = sqlite3.connect(
-            path or ":memory:", isolation_level=None, check_same_thread=False, timeout=60
+            path or ":memory:", isolation_level=None, check_same_thread=False, timeout=BUSY_S
         )
-        self._postings: dict[str, Postings] = {}
+        self._stems = Stems(self._db)
         self._count: int | None = None
         self._gone: frozenset[int] | None = None
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+        self._seen = self._signal()
+
+    def _prepare(self) -> None:
         self._db.execute("pragma journal_mode=wal")
         self._db.execute("pragma synchronous=normal")
         self._db.execute("pragma cache_size=-16000")
-        with self.changing():
-            if self._version() != VERSION:
-                self.clear()
-        self._seen = self._signal()
+        # Whoever only reads waits for nobody who writes.
+        if self._version() != VERSION:
+            with self.changing():
+                if self._version() != VERSION:
+                    self.clear()
 
     def _version(self) -> str | None:
         if self._db.execute("select 1 from sqlite_master where name='meta'").fetchone() is None:
@@ -141,7 +111,7 @@ class Index:
             self._forget()
 
     def _forget(self) -> None:
-        self._postings.clear()
+        self._stems.forget()
         self._count = self._gone = None
 
     def _signal(self) -> Any:
@@ -169,7 +139,7 @@ class Index:
                 held[0].append(n)
                 held[1].append(impact)
         for stem, (tools, bytes_) in added.items():
-            self._append(stem, tools, bytes_)
+            self._stems.append(stem, tools, bytes_)
 
     def remove(self, tool_id: str) -> None:
         """Take a tool out, if it is there; inside ``changing``."""
@@ -178,83 +148,13 @@ class Index:
             self._db.execute("delete from tools where n=?", found)
             self._db.execute("insert into gone values(?)", found)
 
-    def _append(self, stem: str, tools: array[int], impacts: bytearray) -> None:
-        found = self._db.execute(
-            "select number, blocks, held from stems where stem=?", (stem,)
-        ).fetchone()
-        if found is None:
-            number, blocks, held = self._new_stem(stem), 0, 0
-        else:
-            number, blocks, held = found
-        at = 0
-        while at < len(tools):
-            room = BLOCK - held if blocks else 0
-            if room <= 0:
-                blocks, held, room = blocks + 1, 0, BLOCK
-            key = number << 20 | blocks
-            part, of_part = tools[at : at + room], impacts[at : at + room]
-            if held:
-                body = self._db.execute("select body from blocks where key=?", (key,)).fetchone()[0]
-                part, of_part = _read(body, part, of_part)
-            self._db.execute(
-                "insert or replace into blocks values(?,?)", (key, part.tobytes() + of_part)
-            )
-            at += room
-            held = len(part)
-        self._db.execute("update stems set blocks=?, held=? where number=?", (blocks, held, number))
-
-    def _new_stem(self, stem: str) -> int:
-        number = int(
-            self._db.execute(
-                "insert into stems(stem, blocks, held) values(?,0,0)", (stem,)
-            ).lastrowid
-            or 0
-        )
-        if not stem.isdigit():
-            self._db.executemany(
-                "insert or ignore into grams values(?,?)", [(gram, number) for gram in grams(stem)]
-            )
-        return number
-
     def postings(self, stem: str) -> Postings:
         """Return the tools that hold a stem; those that went may be among them."""
-        known = self._postings.get(stem)
-        if known is None:
-            if len(self._postings) >= MAX_CACHED:
-                self._postings.clear()
-            known = self._postings[stem] = self._load(stem)
-        return known
-
-    def _load(self, stem: str) -> Postings:
-        found = self._db.execute(
-            "select number, blocks from stems where stem=?", (stem,)
-        ).fetchone()
-        if found is None:
-            return NONE
-        tools, impacts = array("I"), bytearray()
-        low = found[0] << 20
-        for (body,) in self._db.execute(
-            "select body from blocks where key between ? and ? order by key", (low, low + found[1])
-        ):
-            size = len(body) // 5 * 4
-            tools.frombytes(body[:size])
-            impacts += body[size:]
-        return Postings(tools, bytes(impacts))
+        return self._stems.postings(stem)
 
     def like(self, word: str, limit: int) -> list[tuple[str, float]]:
         """Return stems that are written much like a word, best first, with how much, 0 to 1."""
-        wanted = grams(word)
-        marks = ",".join("?" * len(wanted))
-        rows = self._db.execute(
-            f"select stem, n from (select number, count(*) as n from grams where gram in ({marks})"  # noqa: S608
-            " group by number order by n desc, number limit 16) join stems using(number)",
-            sorted(wanted),
-        )
-        near = [
-            (stem, max(2 * n / (len(wanted) + len(grams(stem))), alike(word, stem) - SLIP))
-            for stem, n in rows
-        ]
-        return sorted(near, key=lambda each: (-each[1], each[0]))[:limit]
+        return self._stems.like(word, limit)
 
     @property
     def gone(self) -> frozenset[int]:
@@ -345,11 +245,3 @@ class Index:
     def close(self) -> None:
         """Free the memory and the file; a second call does nothing."""
         self._db.close()
-
-
-def _read(body: bytes, tools: array[int], impacts: bytearray) -> tuple[array[int], bytearray]:
-    size = len(body) // 5 * 4
-    whole = array("I")
-    whole.frombytes(body[:size])
-    whole.extend(tools)
-    return whole, bytearray(body[size:]) + impacts

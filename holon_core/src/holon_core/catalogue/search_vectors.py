@@ -14,7 +14,7 @@ from holon_core.plugins.faults import told
 
 if TYPE_CHECKING:
     from holon_core.catalogue.search_index import Index
-    from holon_core.catalogue.search_rank import Part
+    from holon_core.catalogue.search_query import Part
     from holon_core.records.embedder import Embedder
 
 # What nearness in meaning counts beside everything that words say.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holon_core.catalogue.search_rank import PARTS
+from holon_core.catalogue.search_score import PARTS
 from holon_core.catalogue.words import terms as terms_of
 from holon_core.discovery import cursor as cursors
 from holon_core.discovery.availability import Judge

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
 
+from holon_core.guard.attempt import Refusal
 from holon_core.guard.fingerprint import arguments_digest
 from holon_core.guard.idempotency import key_of
 from holon_core.guard.results import refusal_draft, refused
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Tables
 
 MAX_PENDING = 100
+# The one thing that a preview may refuse.
+ARGUMENTS = "arguments_invalid"
 
 
 def hold(
@@ -125,7 +128,12 @@ def _plain(value: Any) -> Any:
 
 
 def make_preview(guard: Guard, attempt: Attempt) -> Mapping[str, Any]:
-    """Ask the executor for the exact request it would make; a fault becomes a note."""
+    """Ask the executor for the exact request it would make; a fault becomes a note.
+
+    Raises:
+        Refusal: It says that the arguments make no request: nobody is asked to approve that.
+    """
+    from holon_core.errors import Refused
     from holon_core.guard.sealed import mint
     from holon_core.wire.strict_json import parse
     from holon_core.wire.values import normalise
@@ -142,5 +150,19 @@ def make_preview(guard: Guard, attempt: Attempt) -> Mapping[str, Any]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        problem = _of_arguments(guard, error) if type(error) is Refused else None
+        if problem is not None:
+            raise Refusal(problem) from None
         return {"preview_failed": kind_of(error)}
     return value if isinstance(value, dict) else {}
+
+
+def _of_arguments(guard: Guard, refused: BaseException) -> StructuredFailure | None:
+    """Return what a preview says is wrong with the arguments; of anything else nothing."""
+    from holon_core.guard.results import foreign_failure
+
+    try:
+        problem = foreign_failure(guard, refused.failure)  # type: ignore[attr-defined]
+    except Exception:
+        return None
+    return problem if problem is not None and problem.code == ARGUMENTS else None

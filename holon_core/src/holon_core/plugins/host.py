@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.manager import Offer, PluginManager
     from holon_core.plugins.registering import Registering
     from holon_core.plugins.services import Services
+    from holon_core.records.skill import CapabilityBindingRecord
     from holon_core.records.skill_source import SkillSourceDescriptor
     from holon_core.records.tool import RuntimeToolDescriptor
     from holon_core.records.words import Posture
@@ -55,6 +56,10 @@ class HasBindings(Protocol):
     @property
     def bindings(self) -> Binding:
         """Where executors are bound."""
+        ...
+
+    def binding_of(self, tool_id: str) -> CapabilityBindingRecord | None:
+        """Return how an imported capability is bound; ``None`` where there is none."""
         ...
 
 
@@ -210,6 +215,14 @@ class PluginHost(Protocol):
         """Take away an executor that this plugin bound; tell whether there was one."""
         ...
 
+    def binding(self, tool_id: str) -> CapabilityBindingRecord | None:
+        """Return how an imported capability is invoked; ``None`` for any other tool.
+
+        Raises:
+            RuntimeNotOpen: The runtime is not open yet, or no longer.
+        """
+        ...
+
 
 class Behind:
     """What the hosts of one runtime's plugins look at; opens and closes with it.
@@ -323,6 +336,12 @@ class Host:
             self_limiting=self_limiting,
             provides=provides,
         )
+
+    def binding(self, tool_id: str) -> CapabilityBindingRecord | None:
+        """Return how an imported capability is bound."""
+        skills = self._open().skills
+        assert skills is not None, "set before a runtime is open"
+        return skills.binding_of(tool_id)
 
     def unbind(self, target: str) -> bool:
         """Take away an executor that this plugin bound."""

@@ -16,7 +16,7 @@ from holon_core.records.words import (
 
 # A query none of whose tools is more likely than this to answer it is told that nothing fits. It
 # was set so that about 95 of 100 queries that a tool can answer are answered.
-MIN_CONFIDENCE = 0.32
+MIN_CONFIDENCE = 0.26
 
 
 @frozen(kw_only=True, eq=False, repr=False)

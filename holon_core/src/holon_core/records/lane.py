@@ -39,7 +39,9 @@ class LaneExecutor(Record):
 
     ``source`` is a source id of the same distribution; what is registered while a runtime is
     open under ``<source>.<more>`` is run, too, unless another executor is for that.
-    ``executor`` has ``execute(call)``, sync or async, and ``preview(call)``. ``self_limiting``
+    ``executor`` has ``execute(call)``, sync or async, and ``preview(call)``, which raises
+    ``Refused`` with ``arguments_invalid`` where the arguments make no request, so that nobody is
+    asked to approve it. ``self_limiting``
     says that it keeps the time limit itself, as everything does that runs through
     ``call.run_process``. ``confines`` says that all that its tools do they do in programs, run
     through ``call.run_process``, so that a policy can have them confined. ``needs_workspace``

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holon_core.plugins.lanes import Joined
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.gate import GateCall
+    from holon_core.records.skill import CapabilityBindingRecord
     from holon_core.skills.bindings import Bindings, BoundExecutor
     from holon_core.skills.gates import SkillGates
     from holon_core.skills.registry import Skills
@@ -112,6 +113,11 @@ class SkillParts(Facet):
 
     def _gate(self, call: GateCall) -> Iterator[StructuredFailure]:
         return self.gates(call)
+
+    def binding_of(self, tool_id: str) -> CapabilityBindingRecord | None:
+        """Return how an imported capability is bound; ``None`` where there is none."""
+        card = self.gates.card(tool_id)
+        return None if card is None else card.binding
 
     def previews(self) -> dict[str, Any]:
         """Return what shows the request of a tool that nothing runs, by lane."""
