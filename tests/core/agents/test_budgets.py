@@ -309,13 +309,15 @@ def test_a_held_call_is_released_at_the_step_at_which_it_was_asked() -> None:
             "host.app/send"
         )
         telling = runtime.session(principal="ann", profile="s", plan_step="tell", run="1")
-        assert telling.agent_session.plan_step == "tell"
+        kept = telling.agent_session
         assert held.held is not None
         runtime.approvals.approve(held.held, by="boss", reason="ok")
 
         assert code(telling.call("host.app/send")) == "not_allowed"
         assert telling.release(held.held).output == {"result": "sent"}
-        assert telling.agent_session.plan_step == "tell"
+        # Read and not opened, which would move it.
+        after = runtime.agents.sessions.read(kept.id)
+        assert (kept.plan_step, after.plan_step, after.calls) == ("tell", "tell", 1)
 
 
 def test_a_step_that_its_profile_closes_meanwhile_is_closed_for_what_is_held() -> None:
