@@ -93,6 +93,21 @@ def test_every_tool_of_the_corpus_is_shown_and_valid_by_the_sdk(corpus, corpus_r
             assert about.notes or dialect in ("gemini", "mcp", "anthropic")
 
 
+@pytest.mark.parametrize("dialect", ["openai-responses", "openai-chat", "anthropic"])
+def test_every_tool_of_the_corpus_that_is_strict_alone_keeps_the_rules(corpus_runtime, dialect):
+    """Each as if it were the only one of its request, which takes them one by one."""
+    projector = corpus_runtime.agents.projector
+    named = projector.dialects[dialect]
+    each = [projector.rendered(entry, named, strict=True) for entry in projector.entries()]
+    strict = [rendered for rendered in each if rendered.strict]
+
+    assert len(strict) > 900
+    for rendered in strict:
+        check_strict(dialect, schema_of(rendered.fresh()))
+    check_types(dialect, [rendered.fresh() for rendered in strict[::20]])
+    assert all(one.about().notes for one in each if not one.strict)
+
+
 def check_strict(dialect: str, schema: dict[str, Any]) -> None:
     """Check the rules of a strict mode that are documented."""
     for part in walk(schema):
