@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Where pluggy's marker leaves its options on a function.
 MARK = f"{PROJECT}_impl"
+_REGISTERED = frozenset({Origin.REGISTERED, Origin.IMPORTED_STATE})
 RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
 
 
@@ -94,20 +95,24 @@ def ids_belong(bench: Bench) -> Iterator[Result]:
 
 def _registered(bench: Bench) -> Iterator[Result]:
     """Say whose the sources are that were registered, and the tools that came with them."""
+    tools = [tool for tool in bench.tools.values() if tool.origin in _REGISTERED]
+    sources = {tool.id.partition("/")[0] for tool in tools}
     with bench.open(frozen=False) as runtime:
-        states = [state for state in runtime.tools.sources() if state.state == "registered"]
-    for state in states:
-        ours = state.id.startswith("holon.") and bench.lane.distribution in FIRST_PARTY
-        yield ok(f"source {state.id}") if ours else _own(state.id, bench.lane.distribution)
-    known = tuple(f"{state.id}/" for state in states)
-    yield from (ok(tool=tool_id) for tool_id in bench.tools if tool_id.startswith(known))
-    yield from (ok("the core names frozen tools", tool=tool_id) for tool_id in _frozen(bench))
+        states = runtime.tools.sources()
+    sources |= {state.id for state in states if state.state == "registered"}
+    for source in sorted(sources):
+        ours = source.startswith("holon.") and bench.lane.distribution in FIRST_PARTY
+        yield ok(f"source {source}") if ours else _own(source, bench.lane.distribution)
+    yield from (ok(tool=tool.id) for tool in tools)
+    for tool in bench.tools.values():
+        if tool.origin is Origin.FROZEN:
+            yield ok("the core names frozen tools", tool=tool.id)
 
 
-def _frozen(bench: Bench) -> dict[str, str]:
-    """Return the lane's frozen tools, each with the digest of its definition."""
-    tools = bench.tools.values()
-    return {tool.id: tool.digest for tool in tools if tool.origin is Origin.FROZEN}
+def _made(bench: Bench) -> dict[str, str]:
+    """Return the tools that no source is read for, each with the digest of its definition."""
+    made = {*_REGISTERED, Origin.FROZEN}
+    return {tool.id: tool.digest for tool in bench.tools.values() if tool.origin in made}
 
 
 def _sources(bench: Bench) -> list[str]:
@@ -135,9 +140,9 @@ def definitions_accepted(bench: Bench) -> Iterator[Result]:
     """Every source is read in time, and every definition comes in without an error."""
     with bench.open() as runtime:
         states = runtime.tools.sources()
-    if not states and not _frozen(bench):
+    if not states and not _made(bench):
         yield skip("it offers no source of definitions")
-    yield from (ok("it was promoted", tool=tool_id) for tool_id in _frozen(bench))
+    yield from (ok("it came in", tool=tool_id) for tool_id in _made(bench))
     for state in states:
         if state.problem:
             yield bad(f"the source {state.id}: {state.problem}")
@@ -152,11 +157,11 @@ def definitions_stable(bench: Bench) -> Iterator[Result]:
     """Read twice under one signal, a source gives the same: else each start makes revisions."""
     with bench.open() as runtime:
         states = runtime.tools.refresh()
-        again = {name: runtime.tools.read(name).digest for name in _frozen(bench)}
+        again = {name: runtime.tools.read(name).digest for name in _made(bench)}
     if not states and not again:
         yield skip("it offers no source of definitions")
-    for name, digest in _frozen(bench).items():
-        text = "promoted once more it is another definition"
+    for name, digest in _made(bench).items():
+        text = "brought in once more it is another definition"
         yield ok(tool=name) if again[name] == digest else bad(text, tool=name)
     for state in states:
         moved = (*state.added, *state.changed, *state.removed)
