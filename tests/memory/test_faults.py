@@ -108,12 +108,13 @@ def test_a_flood_of_standard_error_does_no_harm(opened, fake, write):
     assert write(rt, content="a note").status is holon.Status.COMPLETED
 
 
-def test_a_command_that_hangs_is_ended_by_the_time_limit(opened, fake, write, tmp_path):
-    """An operator's limit counts; the whole group is gone, and the evidence says so."""
+def test_a_command_that_hangs_is_ended_by_the_time_limit(opened, fake, write, project, tmp_path):
+    """A workspace lowers the limit; the process is gone, and the evidence says so."""
+    limits = "[tool.holon.limits]\ntimeout_s = 1\n"
+    (project / "pyproject.toml").write_text(limits, encoding="utf-8")
     place = tmp_path / "pid"
     hanging = f"open({str(place)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
-    config = {"memory": {"command": fake(f"{HEALTH}\n{hanging}")}, "limits.timeout_s": 1}
-    rt = opened(**config)
+    rt = opened(memory={"command": fake(f"{HEALTH}\n{hanging}")})
 
     result = write(rt, content="a note")
 
