@@ -195,3 +195,61 @@ def test_callers_cannot_reach_operator_rows(opened):
             {"name": "x", "document": ANSWERS},
             caller=rt.session(principal="ann").caller,
         )
+
+
+def test_a_step_of_a_workflow_run_is_closed(tmp_path):
+    """A real run comes to the step, waits there with the reason, and no executor is entered."""
+    import holon_workflows.plugin as workflows
+
+    stranger = Stranger()
+    plugins = [lane, workflows, stranger]
+    step = {"id": "one", "kind": "capability", "config": {"tool": ADD}, "inputs": {}}
+    definition = {"schema_version": "holon-workflow/v1", "id": "demo", "version": "1"}
+    with holon.Runtime.open(tmp_path / "root", discover=False, plugins=plugins) as rt:
+        rt.service("mcp-servers").register("calc", ANSWERS, by="olga")
+        flows = rt.service("workflows")
+        session = rt.session(principal="ann")
+        flows.create({**definition, "nodes": [step], "edges": []}, by="olga")
+
+        [shown] = flows.dry_run("demo", session=session)
+        run = flows.run("demo", session=session)
+        again = flows.resume(run.id)
+
+        records = rt.evidence.list(workspace=None, limit=500)
+    assert shown["preview"]["request"]["request"]["method"] == "tools/call"
+    for each in (run, again):
+        assert (each.state, each.waits_for[0]["code"]) == ("blocked", "live_execution_blocked")
+    assert "accepted" not in {each.kind for each in records if each.body.get("tool") == ADD}
+    assert stranger.runner.entered == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule", "status", "code"),
+    [
+        ({"a": 1}, "", "completed", ""),
+        ({"a": "x"}, "", "failed", "arguments_invalid"),
+        ({"a": 1}, "dry_run", "blocked", "policy_denied"),
+    ],
+    ids=["good", "arguments", "policy"],
+)
+def test_a_dry_run_shows_the_request_after_validation_and_policy(
+    tmp_path, arguments, rule, status, code
+):
+    """What is refused before shows no request; what is shown is exactly what would be sent."""
+    schema = {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}
+    root = tmp_path / "root"
+    root.mkdir()
+    if rule:
+        text = f'[[rules]]\nname = "no"\nposture = "{rule}"\ndecision = "deny"\n'
+        (root / "holon.toml").write_text(text, encoding="utf-8")
+    with holon.Runtime.open(root, discover=False, plugins=[lane]) as rt:
+        answers = {"tools": [{"name": "add", "inputSchema": schema}]}
+        rt.service("mcp-servers").register("calc", answers, by="olga")
+        shown = rt.session(principal="ann").dry_run(ADD, arguments)
+
+    assert shown.status == status
+    if code:
+        assert shown.failure.code == code
+        assert shown.output is None
+    else:
+        assert shown.output["request"]["params"] == {"name": "add", "arguments": arguments}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -299,30 +298,6 @@ def test_a_large_catalogue_is_found_by_search():
     assert "search_tools" in names
     assert len(names) == 6
     assert text_of(done)["result"].startswith("painted")
-
-
-def test_fifty_calls_at_once_are_each_answered(rt):
-    """None is lost, and each has its own answer."""
-
-    @holon.tool(effects={"none"})
-    def double(a: int) -> int:
-        """Double a number."""
-        return 2 * a
-
-    rt.register(double)
-    serving = _serving(rt)
-
-    async def talk():
-        serving.begin()
-        async with Client(serving.server) as client:
-            calls = [client.call_tool("double", {"a": number}) for number in range(50)]
-            return await asyncio.gather(*calls)
-
-    results = asyncio.run(talk())
-
-    assert [json.loads(each.content[0].text)["result"] for each in results] == [
-        2 * number for number in range(50)
-    ]
 
 
 def _numbered(number: int) -> Any:

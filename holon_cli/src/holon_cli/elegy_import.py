@@ -182,19 +182,19 @@ def _show(out: Output, source: str, rows: Sequence[dict[str, Any]]) -> int:
 
 def _show_people(out: Output, rows: Sequence[dict[str, Any]]) -> None:
     from holon_cli.people import show_table
-    from holon_core.visible import escape_controls
+    from holon_core.visible import escape_unseen
 
     shown = [{**row, "tools": len(row["tools"])} for row in rows if row["state"] != "no skill"]
     show_table(out.console, ("state", "id", "tools", "file"), shown)
     for row in rows:
         for change in row["changes"]:
             before, after = change["before"] or "absent", change["after"] or "absent"
-            out.write(escape_controls(f"{row['id']}: {change['path']}: {before} -> {after}"))
+            out.write(escape_unseen(f"{row['id']}: {change['path']}: {before} -> {after}"))
         for tool in row["voided"]:
             out.write(f"{tool}: its approval no longer holds")
         for finding in row["findings"] if row["state"] != "no skill" else ():
             place = finding["path"] or "/"
-            out.write(escape_controls(f"{row['file']}: {finding['message']} at {place}"))
+            out.write(escape_unseen(f"{row['file']}: {finding['message']} at {place}"))
     left = sum(row["state"] == "no skill" for row in rows)
     if left:
         out.write(f"{left} files hold no skill and were left out")

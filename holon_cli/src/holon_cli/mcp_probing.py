@@ -125,11 +125,11 @@ def _show(out: Output, answer: dict[str, Any]) -> None:
     if out.for_programs:
         out.document(answer)
         return
-    from holon_core.visible import escape_controls
+    from holon_core.visible import escape_unseen
 
     server = answer.pop("server", None)
     for name, value in answer.items():
-        out.write(escape_controls(f"{name.replace('_', ' ')}: {value}"))
+        out.write(escape_unseen(f"{name.replace('_', ' ')}: {value}"))
     if server is not None:
         from holon_cli.people import show_table
 

@@ -78,6 +78,8 @@ def _serve(
     setup = Setup.of(context)
     if approver is not None and not approver.strip():
         raise click.UsageError("--approver is empty: leave it out, or say one")
+    if approver is not None and approver == (setup.actor or os_user()):
+        raise click.UsageError("--approver is the actor: nobody approves what they asked for")
     try:
         from holon_mcp.serving.server import ServeOptions
         from holon_mcp.serving.stdio import serve_stdio

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from holon_core.visible import escape_controls
+from holon_core.visible import escape_unseen
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -60,11 +60,11 @@ def cell(name: str, value: Any) -> str:
     if _is_time(name, value):
         return _moment(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return escape_controls(", ".join(value))
+        return escape_unseen(", ".join(value))
     if isinstance(value, (Mapping, list, tuple)):
-        return escape_controls(json.dumps(value, ensure_ascii=False))
+        return escape_unseen(json.dumps(value, ensure_ascii=False))
     first, _, rest = str(value).partition("\n")
-    return escape_controls(f"{first} …" if rest.strip() else first)
+    return escape_unseen(f"{first} …" if rest.strip() else first)
 
 
 def _is_time(name: str, value: Any) -> bool:
@@ -121,7 +121,7 @@ def show_facts(
     for name, value in facts.items():
         if value in (None, "", [], {}):
             continue
-        label = Text(f"{bullet or indent}{escape_controls(head_of(name))}:", style="bold")
+        label = Text(f"{bullet or indent}{escape_unseen(head_of(name))}:", style="bold")
         bullet = ""
         inner = f"{indent}  "
         if _is_exact(name) and isinstance(value, (Mapping, list)):
@@ -136,7 +136,7 @@ def show_facts(
         elif isinstance(value, str) and "\n" in value:
             console.print(label)
             for line in value.split("\n"):
-                console.print(Text(f"{inner}{escape_controls(line)}"))
+                console.print(Text(f"{inner}{escape_unseen(line)}"))
         else:
             console.print(label + Text(" ") + styled(cell(name, value)))
 
@@ -157,7 +157,7 @@ def _is_exact(name: str) -> bool:
 def show_json(console: Console, value: Any, *, indent: str = "") -> None:
     """Show a JSON value, indented."""
     for line in json.dumps(value, ensure_ascii=False, indent=2).split("\n"):
-        console.print(Text(indent + escape_controls(line)))
+        console.print(Text(indent + escape_unseen(line)))
 
 
 def stderr_console() -> Console:

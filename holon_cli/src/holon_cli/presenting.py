@@ -13,7 +13,7 @@ from holon_cli.exits import RESULT, result_of
 from holon_cli.frozen_view import is_record, show_record
 from holon_cli.people import show_facts, show_json, show_table, styled
 from holon_core.records.words import ApprovalRequirement
-from holon_core.visible import escape_controls
+from holon_core.visible import escape_unseen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +58,7 @@ def _present_around(answer: Answer, *, out: Console, notes: Console) -> None:
 
 def _finding(finding: Answer) -> str:
     place = finding["path"] or "/"
-    return escape_controls(
+    return escape_unseen(
         f"{finding['severity']} {finding['code']} at {place}: {finding['message']}"
     )
 
@@ -71,7 +71,7 @@ def present_result(result: Answer, *, out: Console, notes: Console) -> None:
     line = styled(result["status"])
     line.append(f"  call {result['call_id']}", "dim")
     if evidence:
-        line.append(f"  evidence {escape_controls(evidence)}", "dim")
+        line.append(f"  evidence {escape_unseen(evidence)}", "dim")
     if result["replayed_from"]:
         line.append(f"  replayed from {result['replayed_from']}", "dim")
     if result["self_approved"]:
@@ -96,17 +96,17 @@ def _told(result: Answer) -> list[Any]:
 
 def present_failure(problem: Answer, notes: Console) -> None:
     """Show why something did not complete, and what would lift it."""
-    notes.print(Text(f"{problem['code']}: {escape_controls(problem['message'])}"))
+    notes.print(Text(f"{problem['code']}: {escape_unseen(problem['message'])}"))
     errors = (problem.get("details") or {}).get("errors", ())
     for error in errors if len(errors) > 1 else ():
-        place = escape_controls(error["path"] or "/")
-        notes.print(Text(f"  at {place}: {escape_controls(error['message'])}"))
+        place = escape_unseen(error["path"] or "/")
+        notes.print(Text(f"  at {place}: {escape_unseen(error['message'])}"))
     notes.print(Text(f"next: {at_the_prompt(problem['next_action'])}", "dim"))
 
 
 def present_findings(subject: str, findings: Any, notes: Console) -> None:
     """Show everything that a rejection found."""
-    notes.print(Text(f"{escape_controls(subject)} rejected:"))
+    notes.print(Text(f"{escape_unseen(subject)} rejected:"))
     for finding in findings:
         notes.print(Text(f"  {_finding(finding)}"))
 
@@ -125,7 +125,7 @@ def _present_listing(row: Operation, answer: Answer, *, out: Console, notes: Con
     for key in further:
         if answer[key] is not None:
             option = key.removeprefix("next_")
-            notes.print(Text(f"more: --{option} {escape_controls(str(answer[key]))}", "dim"))
+            notes.print(Text(f"more: --{option} {escape_unseen(str(answer[key]))}", "dim"))
 
 
 def _present_approval(answer: Answer, out: Console) -> None:

@@ -10,6 +10,7 @@ from holon_core.records.failure import failure
 from holon_core.records.outcome import ExecutorFailure, ExecutorOutcome, ExecutorStatus
 from holon_mcp.items.templates import expanded
 from holon_mcp.lane import CLOSED
+from holon_mcp.version import distribution_version
 
 if TYPE_CHECKING:
     from holon_core.guard.sealed import SealedCall
@@ -70,6 +71,6 @@ def _meta(protocol: str) -> dict[str, Any]:
     """Make what every request carries where there is no handshake."""
     return {
         f"{META}/protocolVersion": protocol,
-        f"{META}/clientInfo": {"name": "holon", "version": "0.1"},
+        f"{META}/clientInfo": {"name": "holon", "version": distribution_version()},
         f"{META}/clientCapabilities": {},
     }

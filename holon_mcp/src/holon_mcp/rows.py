@@ -32,8 +32,8 @@ _DOCUMENT: dict[str, dict[str, Any]] = {
             "A descriptor of the server, or its saved answers; nothing of it is trusted."
         ),
     },
-    "text": {"type": "string", "description": "Instead of it its JSON text, or JSON lines."},
-    "path": text("Instead of both a file of this machine that holds it.", limit=4096),
+    "text": {"type": "string", "description": "Instead of it the JSON text, or JSON lines."},
+    "path": text("A file of this machine that holds the document.", limit=4096),
 }
 _FINDINGS = listed(schema_of(Finding))
 _SERVER = answer(
@@ -248,7 +248,7 @@ def rows(servers: Servers) -> list[Operation]:
             register,
             params(("name",), name=NAME, **_DOCUMENT),
             _OUTCOME,
-            positional=("name",),
+            positional=("name", "path"),
             listing="items",
             columns=("entry", "kind", "state", "risk_hints"),
             effects=_WRITES | {Effect.MACHINE_READ},
@@ -287,7 +287,7 @@ def rows(servers: Servers) -> list[Operation]:
             refresh,
             params(("name",), name=NAME, **_DOCUMENT),
             _OUTCOME,
-            positional=("name",),
+            positional=("name", "path"),
             listing="items",
             columns=("entry", "kind", "state", "risk_hints"),
             effects=_WRITES | {Effect.MACHINE_READ},
@@ -302,7 +302,7 @@ def rows(servers: Servers) -> list[Operation]:
             params(("name",), name=NAME, **_DOCUMENT),
             _DIFFERENCE,
             effects=_READS | {Effect.MACHINE_READ},
-            positional=("name",),
+            positional=("name", "path"),
             listing="waiting",
             columns=("entry", "state", "changes"),
             doc=(

@@ -16,12 +16,12 @@ from holon_core.errors import Refused
 from holon_mcp.reading.answers import answer_of, joined_listing
 from holon_mcp.reading.paging import Pages
 from holon_mcp.records import LISTS, MEMBERS, Listing
+from holon_mcp.version import distribution_version
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
 UNSUPPORTED_VERSION = -32022
 META = "io.modelcontextprotocol"
-CLIENT = {"name": "holon-probe", "version": "0.1"}
 # Which capability a server declares where it has a list.
 _CAPABILITIES = {
     "tool": "tools",
@@ -29,6 +29,10 @@ _CAPABILITIES = {
     "resource": "resources",
     "template": "resources",
 }
+
+
+def _client() -> dict[str, str]:
+    return {"name": "holon-probe", "version": distribution_version()}
 
 
 class Dialogue:
@@ -106,7 +110,7 @@ class Dialogue:
         if modern:
             meta = {
                 f"{META}/protocolVersion": MODERN,
-                f"{META}/clientInfo": CLIENT,
+                f"{META}/clientInfo": _client(),
                 f"{META}/clientCapabilities": {},
             }
             params = {**params, "_meta": meta}
@@ -115,7 +119,7 @@ class Dialogue:
     def _initialize(self) -> None:
         self._waiting.clear()
         self.modern = False
-        params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+        params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": _client()}
         self._ask("initialize", params, modern=False)
 
     def _answered(self, method: str, _: str, message: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from holon_mcp.serving.held import (
 )
 from holon_mcp.serving.progressing import Reports
 from holon_mcp.serving.prompts import Prompts
+from holon_mcp.version import distribution_version
 
 if TYPE_CHECKING:
     from holon_core.agents.answering import ToolMessage
@@ -45,6 +46,7 @@ INSTRUCTIONS = (
 class ServeOptions:
     """What a server shows, and whether its clients may be asked to decide.
 
+    ``version`` is this distribution's where it is left out.
     ``max_tools`` are listed at once; where there are more, ``search_tools`` finds the others.
     ``approver`` is in whose name a client's user decides held calls; nobody where left out.
     """
@@ -75,7 +77,7 @@ class Serving:
         self.listeners: dict[int, Any] = {}
         self.server: Server[Any] = Server(
             options.name,
-            version=options.version,
+            version=options.version or distribution_version(),
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
