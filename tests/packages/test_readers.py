@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from holon_core.errors import Rejected
 from holon_plugin_packages.readers.servers import without_comments
 from holon_plugin_packages.records import PackageReader, Reading
 from plugin_packages import Asked, opened
+from support import ABSENT, shared_folder
 
 SKILL = """---
 name: pdf-forms
@@ -274,3 +276,21 @@ def test_a_format_of_two_plugins_is_read_by_neither(tmp_path: Path):
     both = (reading("one_reader"), reading("two_reader"))
     with opened(tmp_path / "root", *both) as rt, pytest.raises(Rejected):
         Asked(rt)("plugin-package/register", path=str(folder))
+
+
+@pytest.mark.skipif(shared_folder() is None, reason=ABSENT)
+def test_a_bundle_of_a_server_comes_in_as_its_archive(tmp_path: Path, ask: Asked):
+    """An `.mcpb` is a zip; packed, each bundle of the corpus is what it is unpacked."""
+    corpus = (shared_folder() or Path()) / "package-corpus" / "mcpb"
+    folders = sorted(each for each in corpus.iterdir() if each.is_dir())
+    for folder in folders:
+        packed = tmp_path / f"{folder.name}.mcpb"
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
+            for each in sorted(folder.rglob("*")):
+                made.write(each, each.relative_to(folder))
+
+        bundle, unpacked = converted(ask, packed), converted(ask, folder)
+
+        assert bundle["format"] == "mcpb"
+        assert bundle["manifest"] == unpacked["manifest"]
+    assert len(folders) > 2

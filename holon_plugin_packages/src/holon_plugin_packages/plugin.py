@@ -44,6 +44,7 @@ def holon_capability_lanes(host: PluginHost) -> Iterable[CapabilityLane]:
     from holon_core.records.lane import CapabilityLane
     from holon_core.records.words import LaneKind, Posture
     from holon_plugin_packages.gates import PackageGate
+    from holon_plugin_packages.resources import Resources
 
     return [
         CapabilityLane(
@@ -51,6 +52,7 @@ def holon_capability_lanes(host: PluginHost) -> Iterable[CapabilityLane]:
             postures=frozenset({Posture.PLUGIN_PACKAGE_LIVE, Posture.ADAPTER_FORWARDED}),
             needs_filesystem=True,
             gates=(PackageGate(_packages(host)),),
+            resources=Resources(_packages(host)),
         )
     ]
 

@@ -162,8 +162,13 @@ def revoke_execution(door: Door, given: Params) -> Any:
 
 def load_skill(door: Door, given: Params) -> Any:
     """Answer what an agent may load into its context."""
-    skills = door.runtime.skills
-    entry = skills.load(_taken(door, given["skill"], loads=True).skill.id, by=door.caller.principal)
+    skills, name, by = door.runtime.skills, given.get("resource"), door.caller.principal
+    skill_id = _taken(door, given["skill"], loads=True).skill.id
+    if name is None:
+        entry = skills.load(skill_id, by=by)
+        text = entry.skill.instructions
+    else:
+        entry, text = skills.load_resource(skill_id, name, by=by)
     skill = entry.skill
     return {
         "skill": skill.id,
@@ -173,8 +178,11 @@ def load_skill(door: Door, given: Params) -> Any:
         "source": skill.source,
         "source_kind": skills.source(skill.source).kind.value,
         "is_untrusted": True,
-        "instructions": skill.instructions[:MAX_LOADED],
-        "is_cut": len(skill.instructions) > MAX_LOADED,
+        "instructions": text[:MAX_LOADED] if name is None else "",
+        "resource": name,
+        "content": None if name is None else text[:MAX_LOADED],
+        "is_cut": len(text) > MAX_LOADED,
+        "resources": list(skills.resources(entry)),
         "tools": [binding.tool for binding in entry.bindings],
     }
 
@@ -298,7 +306,11 @@ ROWS = (
     Operation(
         noun="runtime-skill",
         verb="load",
-        request=params(("skill",), skill=_SKILL_ID),
+        request=params(
+            ("skill",),
+            skill=_SKILL_ID,
+            resource=text("Instead of the instructions a file of the skill.", limit=1000),
+        ),
         response=answer(
             skill=_STRING,
             name=_STRING,
@@ -308,17 +320,21 @@ ROWS = (
             source_kind=_STRING,
             is_untrusted={"type": "boolean"},
             instructions=_STRING,
+            resource={"type": ["string", "null"]},
+            content={"type": ["string", "null"]},
             is_cut={"type": "boolean"},
+            resources=listed(_STRING),
             tools=listed(_STRING),
         ),
         authority=Authority.CALLER,
         effects=READS,
         handler=load_skill,
-        positional=("skill",),
+        positional=("skill", "resource"),
         doc=(
-            "Load the instructions of a skill into a context: at most 64 KiB of characters, with "
-            "where they come from, and recorded. They are the untrusted text of whoever wrote "
-            "the skill, give no authority, and let nothing run that could not run before."
+            "Load the instructions of a skill into a context, or a file that came with it: at "
+            "most 64 KiB of characters, with where they come from, and recorded. They are the "
+            "untrusted text of whoever wrote the skill, give no authority, and let nothing run "
+            "that could not run before."
         ),
     ),
 )

@@ -12,7 +12,23 @@ from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Posture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holon_core.records.failure import StructuredFailure
+    from holon_core.records.skill import SkillEntry
     from holon_core.records.skill_source import SkillSourceDescriptor
+
+
+class SkillResources(Protocol):
+    """The files that came with imported skills: what their instructions refer to."""
+
+    def names(self, skill: SkillEntry, /) -> Sequence[str]:
+        """Return the names of a skill's files, as its instructions call them."""
+        ...
+
+    def read(self, skill: SkillEntry, name: str, /) -> bytes | StructuredFailure:
+        """Return one of these files as it was imported, or why it cannot be had."""
+        ...
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -23,7 +39,8 @@ class CapabilityLane(Record):
     runtime in memory. Each of ``gates`` gets a ``GateCall`` and yields the
     ``StructuredFailure`` of everything that blocks it, 100 at most; it runs on every call, so
     it is quick and starts nothing. ``preview(call, binding)`` shows the exact request of an
-    imported tool that nothing is bound to, as an executor's own ``preview`` does.
+    imported tool that nothing is bound to, as an executor's own ``preview`` does. Of a lane
+    whose skills come with files ``resources`` is a ``SkillResources``.
     """
 
     kind: str
@@ -31,6 +48,7 @@ class CapabilityLane(Record):
     needs_filesystem: bool = False
     gates: tuple[Any, ...] = field(default=())
     preview: Any = None
+    resources: SkillResources | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -100,9 +100,18 @@ def revoke(
     return store.transact(work, full=True)
 
 
-def note_loaded(store: Store, skill: SkillDefinitionRecord, *, by: str, record: Record) -> None:
-    """Record that somebody loads the instructions of a skill, and in which state it is."""
+def note_loaded(
+    store: Store,
+    skill: SkillDefinitionRecord,
+    *,
+    by: str,
+    record: Record,
+    resource: str = "",
+) -> None:
+    """Record that somebody loads the instructions of a skill, or one of its files."""
     said = {"skill_id": skill.id, "digest": skill.digest, "by": by}
+    if resource:
+        said["resource"] = resource
     store.transact(lambda tables: record(tables, "skill_loaded", _quoted(said)))
 
 

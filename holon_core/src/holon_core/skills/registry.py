@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from holon_core.skills.sources import SkillSources
     from holon_core.store.protocol import Store, Tables
 
+MAX_RESOURCES = 1000
+MAX_RESOURCE_NAME = 1000
 Record = Callable[["Tables", str, dict[str, str]], None]
 
 
@@ -215,16 +217,54 @@ class Skills(Facet):
             Refused: ``unknown_skill``; ``lifecycle_blocked``: it is archived or a draft;
                 ``artifact_not_ready``: it has no instructions.
         """
-        entry = self.read(skill_id)
-        if entry.skill.lifecycle in approving.NOT_LOADED:
-            text = f"the skill is {entry.skill.lifecycle}"
-            raise Refused(failure("lifecycle_blocked", text))
+        entry = self._loadable(skill_id)
         if not entry.skill.instructions:
             text = "the skill holds nothing to load into a context"
             raise Refused(failure("artifact_not_ready", text))
         if by is not None:
             approving.note_loaded(self._store, entry.skill, by=by, record=self._record)
         return entry
+
+    def _loadable(self, skill_id: str) -> SkillEntry:
+        entry = self.read(skill_id)
+        if entry.skill.lifecycle in approving.NOT_LOADED:
+            text = f"the skill is {entry.skill.lifecycle}"
+            raise Refused(failure("lifecycle_blocked", text))
+        return entry
+
+    def resources(self, skill: SkillEntry) -> tuple[str, ...]:
+        """Return the names of the files that came with a skill, 1,000 at most."""
+        found = self._sources.resources_of(skill.skill.source)
+        return () if found is None else tuple(found.names(skill))[:MAX_RESOURCES]
+
+    def load_resource(self, skill_id: str, name: str, *, by: str) -> tuple[SkillEntry, str]:
+        """Return a skill, and the text of one of its files for an agent's context.
+
+        Args:
+            skill_id: As for ``load``.
+            name: One of ``resources``.
+            by: Who loads it, for the record.
+
+        Raises:
+            Refused: As for ``load``; ``path_not_found``: it has no such file;
+                ``artifact_not_ready``: it is no UTF-8; ``definition_changed``: it is not what was
+                imported.
+        """
+        entry = self._loadable(skill_id)
+        required_text(name, "the name of a file", MAX_RESOURCE_NAME)
+        found = self._sources.resources_of(entry.skill.source)
+        if found is None or name not in self.resources(entry):
+            text = f"the skill has no file {name!r:.200}; runtime-skill/load names those it has"
+            raise Refused(failure("path_not_found", text))
+        data = found.read(entry, name)
+        if not isinstance(data, bytes):
+            raise Refused(data)
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Refused(failure("artifact_not_ready", f"{name!r:.200} is no text")) from None
+        approving.note_loaded(self._store, entry.skill, by=by, record=self._record, resource=name)
+        return entry, text
 
     @operation("skill/approve-execution", target="skill")
     def approve_execution(

@@ -18,7 +18,7 @@ from holon_core.skills.codec import source_body, source_from
 
 if TYPE_CHECKING:
     from holon_core.clock import Clock
-    from holon_core.records.lane import CapabilityLane
+    from holon_core.records.lane import CapabilityLane, SkillResources
     from holon_core.store.protocol import Store
 
 COLLECTION = "holon.skill-sources"
@@ -111,6 +111,13 @@ class SkillSources:
         if lane not in self._lanes:
             text = f"the lane {lane} is not active here; install {PROVIDERS[lane]}"
             raise Refused(failure("dependency_missing", text, distribution=PROVIDERS[lane]))
+
+    def resources_of(self, source: str) -> SkillResources | None:
+        """Return what has the files of a source's skills, where its lane has any and is here."""
+        found = self._offered.get(source) or self.find(source)
+        kind = None if found is None else LANES.get(found.kind)
+        lane = None if kind is None else self._lanes.get(kind.value)
+        return None if lane is None else lane.resources
 
     def find(self, source: str) -> SkillSourceDescriptor | None:
         """Return a registered source, if there is one of this id."""
