@@ -105,7 +105,10 @@ class StoredItem:
 
 @frozen(kw_only=True)
 class StoredServer:
-    """A server as it is kept; ``launch`` is without any value of its environment."""
+    """A server as it is kept; ``launch`` is without any value of its environment.
+
+    ``risk_hints`` and ``findings`` are about what it says of itself: its name and instructions.
+    """
 
     name: str
     form: str
@@ -119,6 +122,8 @@ class StoredServer:
     errors: Mapping[str, str] = field(factory=dict)
     envelope: Mapping[str, Any] = field(factory=dict)
     refused: tuple[RefusedItem, ...] = ()
+    risk_hints: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     registered_by: str
     registered_at_unix_seconds: int
     refreshed_at_unix_seconds: int

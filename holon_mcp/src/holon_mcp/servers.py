@@ -12,6 +12,7 @@ from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_mcp.comparing import Difference, difference, first, judged, merged, taken_over
 from holon_mcp.executor import ClosedExecutor
+from holon_mcp.items.texts import suspicions
 from holon_mcp.kept import Kept
 from holon_mcp.lane import DEVICES, NAME
 from holon_mcp.reading.forms import read, read_text
@@ -194,14 +195,19 @@ def _filled(
     """Put what a listing says of the server itself into its record."""
     kinds = listing.lists.keys()
     left = tuple(each for each in server.refused if each.kind not in kinds)
+    instructions = listing.instructions or server.instructions
+    said = {"name": listing.server_name or server.server_name, "instructions": instructions}
+    hints, findings = suspicions(said)
     return evolve(
         server,
+        risk_hints=hints,
+        findings=findings,
         form=listing.form,
         server_name=listing.server_name or server.server_name,
         server_version=listing.server_version or server.server_version,
         protocol=listing.protocol or server.protocol,
         transport=listing.transport or server.transport,
-        instructions=listing.instructions or server.instructions,
+        instructions=instructions,
         launch=listing.launch or server.launch,
         pages={**server.pages, **listing.pages},
         errors=listing.errors,
