@@ -21,6 +21,14 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PART = re.compile(r"(<!-- generated: ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
+CORE = "holon-core"
+# Where hooks are specified: the core's, and those by which lanes let others bring more.
+HOOKS = {
+    CORE: "holon_core.plugins.hookspecs",
+    "holon-plugin-packages": "holon_plugin_packages.hookspecs",
+    "holon-workflows": "holon_workflows.hookspecs",
+}
+
 # What the public names return or take, by module: listed after them.
 RETURNED = {
     "tools": ["Tools"],
@@ -134,29 +142,45 @@ def _plain(value: Any) -> str:
     return str(value.value) if isinstance(value, Enum) else str(value)
 
 
+def _specified() -> dict[str, tuple[str, Any]]:
+    """Every hook by name: of which distribution it is, and its specification."""
+    found = {}
+    for distribution, module in HOOKS.items():
+        for name, function in vars(importlib.import_module(module)).items():
+            if name.startswith("holon_") and inspect.isfunction(function):
+                found[name] = distribution, function
+    return found
+
+
 def hook(name: str) -> str:
     """One hook: its signature, and when it is asked."""
-    from holon_core.plugins import hookspecs
-
-    function = getattr(hookspecs, name)
+    function = _specified()[name][1]
     return f"{code(signature(name, function))}\n\n{described(function.__doc__)}"
 
 
-def hooks() -> dict[str, str]:
-    """Every hook by name, with its first sentence."""
-    from holon_core.plugins import hookspecs
-
+def hooks(*, of_lanes: bool | None = None) -> dict[str, str]:
+    """Every hook by name, with its first sentence: the core's, those of lanes, or all."""
     return {
         name: (function.__doc__ or "").strip().splitlines()[0]
-        for name, function in vars(hookspecs).items()
-        if name.startswith("holon_") and inspect.isfunction(function)
+        for name, (distribution, function) in _specified().items()
+        if of_lanes in (None, distribution != CORE)
     }
 
 
 def hook_list() -> str:
-    """The table of hooks."""
-    rows = [f"| [`{name}`]({name}.md) | {prose(first)} |" for name, first in hooks().items()]
+    """The table of the core's hooks."""
+    found = hooks(of_lanes=False)
+    rows = [f"| [`{name}`]({name}.md) | {prose(first)} |" for name, first in found.items()]
     return "\n".join(["| hook | what it does |\n| --- | --- |", *rows])
+
+
+def lane_hook_list() -> str:
+    """The table of the hooks that lanes specify for others."""
+    rows = [
+        f"| [`{name}`]({name}.md) | `{_specified()[name][0]}` | {prose(first)} |"
+        for name, first in hooks(of_lanes=True).items()
+    ]
+    return "\n".join(["| hook | of | what it does |\n| --- | --- | --- |", *rows])
 
 
 def checks() -> str:
@@ -182,6 +206,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "findings": findings,
     "settings": settings,
     "hooks": hook_list,
+    "hooks of lanes": lane_hook_list,
     "checks": checks,
 }
 

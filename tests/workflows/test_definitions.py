@@ -187,39 +187,3 @@ def test_a_dry_run_shows_requests_and_what_would_block(flows: Any, ann: Any, sho
     assert [each["code"] for each in assumed[1]["blocking_reasons"]] == ["approval_required"]
     assert shop.seen == shop.sent == []
     assert flows.list() == []
-
-
-@pytest.mark.parametrize(("missed", "started"), [("once", 1), ("skip", 0)])
-def test_starts_that_nobody_served_follow_the_rule(
-    flows: Any, ann: Any, clock: Any, missed: str, started: int
-) -> None:
-    """Three intervals without a process make up for one start, or none; then all is as before."""
-    flows.create(definition(call("a")), by="olga")
-    made = flows.schedules.add("demo", {}, caller=ann.caller, when={"every_s": 60}, missed=missed)
-    clock.at += 200
-
-    assert len(flows.schedules.fire()) == started
-    assert flows.schedules.fire() == []
-    clock.at = flows.schedules.read(made["id"])["next_at"]
-    assert len(flows.schedules.fire()) == 1
-
-
-@pytest.mark.parametrize(
-    "when",
-    [
-        {"cron": "0 25 * * *"},
-        {"every_s": 0.1},
-        {"at": "soon"},
-        {"cron": "* * * * *", "timezone": "Moon"},
-    ],
-)
-def test_a_schedule_that_is_none_is_refused(flows: Any, ann: Any, when: dict[str, Any]) -> None:
-    """Nothing is kept of a time that cannot be read."""
-    import holon_core as holon
-
-    flows.create(definition(call("a")), by="olga")
-
-    with pytest.raises(holon.Refused):
-        flows.schedules.add("demo", {}, caller=ann.caller, when=when)
-
-    assert flows.schedules.list() == []

@@ -256,30 +256,6 @@ def test_a_proposal_is_held_against_schema_and_gate(
     assert flows.run("demo", session=ann).state == state
 
 
-def test_a_step_waits_for_its_bridge(flows: Any, ann: Any, clock: Any) -> None:
-    """A bridge that is not ready blocks the step, with all reasons; then it goes on by itself."""
-    bridges = flows.bridges
-    target = {"id": "t", "product_name": "P", "version_range": ">=1", "platforms": ["linux"]}
-    bridges.create("target-descriptor", target, by="olga")
-    surfaces = [{"id": "main", "surface_kind": "window", "stability": "stable"}]
-    bridges.create("surface-map", {"id": "m", "target": "t", "surfaces": surfaces}, by="olga")
-    bridges.create("bridge-binding", {"id": "b", "surface_map": "m", "max_age_s": 60}, by="olga")
-    flows.create(definition(call("a", needs_bridges=["b"])), by="olga")
-    run = flows.run("demo", session=ann)
-    assert run.state == "blocked"
-    assert run.waits_for[0]["code"] == "bridge_not_ready"
-
-    bridges.create("bridge-session", {"id": "s", "binding": "b", "status": "ready"}, by="olga")
-    clock.at += 61
-    assert bridges.readiness("b").reasons == (
-        "its session was last heard of 61 s ago, and 60 s is allowed",
-    )
-    bridges.update("bridge-session", {"id": "s"})
-
-    assert bridges.readiness("b").ready
-    assert flows.ready_run(run.id).state == "completed"
-
-
 PLAN = {
     "goal": "Send a number",
     "steps": [

@@ -61,16 +61,44 @@ def follow_command() -> click.Command:
 
 
 def _one(flows: Any, out: Output, run: str, *, patient: bool, timeout: float | None) -> int:
-    def show(event: dict[str, Any]) -> None:
-        if not out.for_programs:
-            out.write(flows.event_line(event))
-
-    view = flows.follow(run, patient=patient, timeout_s=timeout, progress=show)
     if out.for_programs:
+        view = flows.follow(run, patient=patient, timeout_s=timeout)
         out.document(view.to_json())
+    elif out.on_terminal:
+        view = _live(flows, out, run, patient=patient, timeout=timeout)
     else:
+        view = flows.follow(
+            run,
+            patient=patient,
+            timeout_s=timeout,
+            progress=lambda event: out.write(flows.event_line(event)),
+        )
         out.write("\n".join(flows.timeline(view)))
+    if not out.for_programs and view.waits_for:
+        from holon_cli.people import stderr_console
+        from holon_cli.waiting import show_waits
+
+        show_waits(view, stderr_console())
     return of_run(view.state)
+
+
+def _live(flows: Any, out: Output, run: str, *, patient: bool, timeout: float | None) -> Any:
+    """Follow a run with a bar for each step, drawn anew as it goes on."""
+    from rich.live import Live
+    from rich.text import Text
+
+    def drawn(view: Any) -> Text:
+        head = f"{view.definition}@{view.version}  {view.id}  {view.state}"
+        return Text("\n".join([head, *flows.timeline(view)]))
+
+    with Live(drawn(flows.read(run)), console=out.console, auto_refresh=False) as live:
+
+        def show(_event: dict[str, Any]) -> None:
+            live.update(drawn(flows.read(run)), refresh=True)
+
+        view = flows.follow(run, patient=patient, timeout_s=timeout, progress=show)
+        live.update(drawn(view), refresh=True)
+    return view
 
 
 def _all(flows: Any, out: Output, *, until_idle: bool) -> int:

@@ -22,19 +22,38 @@ def _texts(limit: int = 500) -> dict[str, Any]:
     return {"type": "array", "items": _text(limit), "maxItems": 100}
 
 
-_ID = {"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,99}$"}
+def _hints(**properties: Any) -> dict[str, Any]:
+    """Make hints, of which at least one says something."""
+    said = [{"required": [name], "properties": {name: {"minItems": 1}}} for name in properties]
+    return {**_object([], **properties), "anyOf": said}
+
+
+# The words are those of the descriptors of piloting.
+_ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"}
+_PLATFORM = {"type": "string", "enum": ["windows", "macos", "linux", "browser"]}
+_SURFACE = {"type": "string", "enum": ["ui", "api", "browser", "desktop"]}
+_STABILITY = {"type": "string", "enum": ["experimental", "volatile", "stable", "pinned"]}
 FORMS: dict[str, dict[str, Any]] = {
-    "target-descriptor": _object(
-        ["id", "product_name", "version_range", "platforms"],
-        id=_ID,
-        product_name=_text(),
-        version_range=_text(),
-        platforms=_texts(50),
-        launch_hints=_object([], executables=_texts(), arguments=_texts(), urls=_texts()),
-        attach_hints=_object(
-            [], process_names=_texts(), window_titles=_texts(), surface_urls=_texts()
+    "target-descriptor": {
+        **_object(
+            ["id", "product_name", "version_range", "platforms"],
+            id=_ID,
+            product_name=_text(),
+            version_range=_text(),
+            platforms={
+                "type": "array",
+                "items": _PLATFORM,
+                "minItems": 1,
+                "maxItems": 4,
+                "uniqueItems": True,
+            },
+            launch_hints=_hints(executables=_texts(), arguments=_texts(), urls=_texts()),
+            attach_hints=_hints(
+                process_names=_texts(), window_titles=_texts(), surface_urls=_texts()
+            ),
         ),
-    ),
+        "anyOf": [{"required": ["launch_hints"]}, {"required": ["attach_hints"]}],
+    },
     "surface-map": _object(
         ["id", "target", "surfaces"],
         id=_ID,
@@ -43,23 +62,27 @@ FORMS: dict[str, dict[str, Any]] = {
             "type": "array",
             "minItems": 1,
             "maxItems": 200,
-            "items": _object(
-                ["id", "surface_kind", "stability"],
-                id=_ID,
-                surface_kind=_text(50),
-                stability=_text(50),
-                selectors={
-                    "type": "array",
-                    "maxItems": 100,
-                    "items": _object(
-                        ["strategy", "value"],
-                        strategy=_text(50),
-                        value=_text(1000),
-                        description=_text(500),
-                    ),
-                },
-                semantic_anchors=_texts(),
-            ),
+            "items": {
+                **_object(
+                    ["id", "surface_kind", "stability"],
+                    id=_ID,
+                    surface_kind=_SURFACE,
+                    stability=_STABILITY,
+                    selectors={
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": 100,
+                        "items": _object(
+                            ["strategy", "value"],
+                            strategy=_text(50),
+                            value=_text(1000),
+                            description=_text(500),
+                        ),
+                    },
+                    semantic_anchors={**_texts(), "minItems": 1},
+                ),
+                "anyOf": [{"required": ["selectors"]}, {"required": ["semantic_anchors"]}],
+            },
         },
     ),
     "bridge-binding": _object(

@@ -66,8 +66,9 @@ class Definitions:
         self._graphs: dict[tuple[str, tuple[str, ...]], Graph] = {}
         self._lock = threading.Lock()
 
-    def checking(self, own_id: str = "") -> Checking:
+    def checking(self, document: object = None) -> Checking:
         """Return what the check of a definition may look up."""
+        own = document if isinstance(document, Mapping) else {}
         return Checking(
             kinds=self.kinds,
             tool=self._bench.tool,
@@ -75,13 +76,13 @@ class Definitions:
             definition=self.find,
             definitions=self.ids,
             output_class=self._output_class,
-            own_id=own_id,
+            own_id=str(own.get("id", "")),
+            own_version=str(own.get("version", "")),
         )
 
     def validate(self, document: object) -> tuple[Finding, ...]:
         """Return all findings about a definition; nothing is kept."""
-        own = document.get("id", "") if isinstance(document, Mapping) else ""
-        return check(document, self.checking(own if isinstance(own, str) else ""))[1]
+        return check(document, self.checking(document))[1]
 
     def create(self, document: object, *, by: str) -> Kept:
         """Keep a version of a definition; from then on it is the newest.
@@ -90,8 +91,7 @@ class Definitions:
             Rejected: With every finding; nothing was kept. ``version_conflict`` where the version
                 is there with other content.
         """
-        own = document.get("id", "") if isinstance(document, Mapping) else ""
-        made, findings = check(document, self.checking(own if isinstance(own, str) else ""))
+        made, findings = check(document, self.checking(document))
         if has_errors(findings):
             raise Rejected("workflow definition", findings)
         read = read_definition(made)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from holon_core.errors import JsonRefused, Refused
+from holon_core.names import same_person
 from holon_core.records.failure import failure
 from holon_core.wire.canonical import digest
 from holon_core.wire.schema_engine import compiled
@@ -128,7 +129,7 @@ class Gates:
             "by": by.principal,
             "at": self._clock.now(),
             "reason": reason,
-            "self_answered": by.principal == gate["principal"],
+            "self_answered": same_person(by.principal, gate["principal"]),
         }
         run = self._ledger.run(gate["run"])
         if run is None:
@@ -169,7 +170,8 @@ def _check_person(gate: Mapping[str, Any], by: Answerer) -> None:
     assignee = gate["assignee"]
     if assignee is not None and assignee != by.principal:
         raise Refused(failure("not_allowed", f"it is for {assignee} to answer", gate=gate["id"]))
-    if assignee is None and by.principal == gate["principal"] and not by.may_answer_own:
+    own = same_person(by.principal, gate["principal"])
+    if assignee is None and own and not by.may_answer_own:
         text = "who started the run may not answer for it; have somebody else do it"
         raise Refused(failure("self_approval", text, gate=gate["id"]))
 

@@ -134,7 +134,11 @@ class Workflows(Serving):
         values: Mapping[str, Any] | None = None,
         reason: str = "",
     ) -> dict[str, Any]:
-        """Answer a gate in the name of a person; see ``Gates.answer``."""
+        """Answer a gate in the name of a person; see ``Gates.answer``.
+
+        Who started the run answers an own gate only in a runtime that was opened for that one
+        person; evidence says that it was their own.
+        """
         own = self._parts.bench.operator is not None and self._parts.bench.operator == by
         who = Answerer(principal=by, may_answer_own=own)
         return self.gates.answer(gate, by=who, choice=choice, values=values, reason=reason)

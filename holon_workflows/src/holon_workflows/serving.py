@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How long a runner sleeps at most before it looks again, in seconds.
 LOOK_S = 0.5
+# How soon an event is told, in seconds.
+TELL_S = 0.1
 
 
 class Serving(Driving):
@@ -51,7 +53,7 @@ class Serving(Driving):
             session: In whose name its steps run.
             version: The newest where none is named.
             timeout_s: How long to stay; the run itself goes on after.
-            progress: Called with each event.
+            progress: Called with each event as it comes, by a thread of its own.
 
         Returns:
             The run: ended, blocked, or waiting for a person; or as it is when the time is over.
@@ -76,7 +78,8 @@ class Serving(Driving):
             run_id: Of the run.
             timeout_s: How long to stay.
             patient: Also wait for persons and for what is blocked.
-            progress: Called with each event.
+            progress: Called with each event as it comes, by a thread of its own; what it raises
+                leaves the run, and is raised here.
             stop: Set by another thread to leave.
         """
         root = self._run(run_id).root
@@ -84,14 +87,13 @@ class Serving(Driving):
         leave = stop or threading.Event()
 
         def work() -> RunView:
-            tell = _Telling(self, root, progress)
-            while True:
-                run, elsewhere = self._drive(root)
-                tell.new()
-                late = end is not None and self._clock.monotonic() >= end
-                if late or leave.is_set() or self._is_over(run, patient=patient or elsewhere):
-                    return self._view(run)
-                leave.wait(self._pause(run))
+            with _Telling(self, root, progress, leave):
+                while True:
+                    run, elsewhere = self._drive(root)
+                    late = end is not None and self._clock.monotonic() >= end
+                    if late or leave.is_set() or self._is_over(run, patient=patient or elsewhere):
+                        return self._view(run)
+                    leave.wait(self._pause(run))
 
         return self.governed("workflow-run/ready-run", {"run": run_id}, work, by=None)
 
@@ -195,17 +197,46 @@ class Serving(Driving):
 
 
 class _Telling:
-    """Tells the events of a run as they come."""
+    """Tells the events of a run as they come, while the block drives it."""
 
     def __init__(
-        self, flows: Any, root: str, progress: Callable[[dict[str, Any]], None] | None
+        self,
+        flows: Any,
+        root: str,
+        progress: Callable[[dict[str, Any]], None] | None,
+        leave: threading.Event,
     ) -> None:
-        self._flows, self._root, self._progress = flows, root, progress
+        self._flows, self._root, self._progress, self._leave = flows, root, progress, leave
         self._seen = 0
+        self._over = threading.Event()
+        self._raised: BaseException | None = None
+        self._thread = threading.Thread(target=self._tell, name="holon-workflow-tell", daemon=True)
 
-    def new(self) -> None:
-        """Tell those that came since."""
+    def __enter__(self) -> None:
         if self._progress is not None:
-            for event in self._flows.events(self._root, after=self._seen):
-                self._seen = event["seq"]
-                self._progress(event)
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._progress is not None:
+            self._thread.join()
+            if self._raised is not None:
+                raise self._raised
+
+    def _tell(self) -> None:
+        over = False
+        try:
+            while not over:
+                # Asked before it looks, so that the last events are told as well.
+                over = self._over.wait(TELL_S)
+                self._new()
+        except BaseException as error:
+            self._raised = error
+            self._leave.set()
+            self._flows.engine.leave(self._root)
+
+    def _new(self) -> None:
+        assert self._progress is not None, "started only where there is one"
+        for event in self._flows.events(self._root, after=self._seen):
+            self._seen = event["seq"]
+            self._progress(event)

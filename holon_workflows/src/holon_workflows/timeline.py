@@ -6,6 +6,8 @@ from datetime import datetime, timezone
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from holon_core.visible import escape_controls
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -36,7 +38,8 @@ def event_line(event: Mapping[str, Any]) -> str:
     where = event["run"].partition(":")[2]
     step = "/".join(part for part in (where, event["step"]) if part) or "run"
     said = [part for part in (event["note"], event["code"], event["by"]) if part]
-    return f"{at}  {step:<24.60}  {event['state']:<12}{'  ' + '; '.join(said) if said else ''}"
+    line = f"{at}  {step:<24.60}  {event['state']:<12}{'  ' + '; '.join(said) if said else ''}"
+    return escape_controls(line)
 
 
 def lines(run: RunView, *, now: float) -> list[str]:

@@ -28,6 +28,7 @@ class Checking:
     definitions: Callable[[], Iterable[str]]
     output_class: Callable[[str], Mapping[str, Any] | None]
     own_id: str = ""
+    own_version: str = ""
 
 
 def wrong(

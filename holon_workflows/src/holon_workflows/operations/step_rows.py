@@ -11,7 +11,6 @@ from holon_core.records.evidence import EvidenceRecord
 from holon_core.records.failure import failure
 from holon_core.records.words import Authority
 from holon_workflows.engine.resolving import ACTIONS
-from holon_workflows.gates import Answerer
 from holon_workflows.operations.common import (
     MAYBE_NUMBER,
     MAYBE_OBJECT,
@@ -137,11 +136,9 @@ def answer_gate(flows: Workflows, door: Door, given: Params) -> Any:
     gate = flows.gates.read(given["gate"])
     if not _may_see(door, gate):
         raise Refused(failure("unknown_gate", f"no gate {given['gate']}"))
-    # At the prompt one person holds all authorities, and evidence says that it was their own.
-    own = door.may(Authority.OPERATOR)
-    made = flows.gates.answer(
+    made = flows.answer(
         gate["id"],
-        by=Answerer(principal=door.caller.principal, may_answer_own=own),
+        by=door.caller.principal,
         choice=given.get("choice"),
         values=given.get("values"),
         reason=given.get("reason", ""),
