@@ -86,13 +86,13 @@ def test_a_graph_is_shown_in_words_and_drawn_to_a_file(holon: Command, inside: I
     """A terminal gets Mermaid's words; SVG goes to the file that is named."""
     inside("workflow-definition", "create", "demo.json")
 
-    shown = inside("workflow-definition", "show", "demo", "--svg")
-    drawn = inside("workflow-definition", "show", "demo", "--output", "demo.svg")
+    shown = inside("workflow-definition", "show", "demo")
+    drawn = inside("workflow-definition", "show", "demo", "--svg", "demo.svg")
 
     assert "flowchart TD" in shown.out
-    assert "<svg" not in shown.out + shown.err
+    assert "<svg" not in shown.out + drawn.out
     if shutil.which("dot") is None:
-        assert drawn.code == 2
+        assert drawn.code != 0
         assert "graphviz" in drawn.err
     else:
         assert drawn.code == 0

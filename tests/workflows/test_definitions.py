@@ -187,3 +187,111 @@ def test_a_dry_run_shows_requests_and_what_would_block(flows: Any, ann: Any, sho
     assert [each["code"] for each in assumed[1]["blocking_reasons"]] == ["approval_required"]
     assert shop.seen == shop.sent == []
     assert flows.list() == []
+
+
+def uses(workflow: str, **config: Any) -> dict[str, Any]:
+    """Make a node that runs another workflow."""
+    return node(f"run_{workflow}", "sub-workflow", {"workflow": workflow, **config})
+
+
+def test_workflows_that_start_one_another_are_a_ring(flows: Any) -> None:
+    """The version that would close the ring is refused, with the whole way written out."""
+    flows.create(definition(call("x"), id="a"), by="olga")
+    flows.create(definition(uses("a"), id="b"), by="olga")
+    flows.create(definition(uses("b"), id="c"), by="olga")
+    closing = definition(uses("c"), id="a", version="2")
+
+    [found] = [each for each in flows.validate(closing) if each.severity == "error"]
+
+    assert (found.code, found.path) == ("workflow_cycle", "/nodes/0/config/workflow")
+    assert "a -> c -> b -> a" in found.message
+
+
+def test_a_ring_in_a_body_is_found(flows: Any) -> None:
+    """Also where a workflow is used within a loop or a map."""
+    flows.create(definition(call("x"), id="a"), by="olga")
+    inner = {"nodes": [uses("a")]}
+    flows.create(definition(node("m", "map", {"over": "`[]`", "body": inner}), id="b"), by="olga")
+    closing = definition(
+        node("m", "map", {"over": "`[]`", "body": {"nodes": [uses("b")]}}), id="a", version="2"
+    )
+
+    codes = {code for code, _ in found(flows, closing)}
+
+    assert codes == {"workflow_cycle"}
+
+
+def test_a_way_to_an_earlier_version_is_no_ring(flows: Any, ann: Any) -> None:
+    """What is bound to a version that does not come back ends there."""
+    first = definition(call("x"), id="a", outputs={"n": "steps.x.output.result"})
+    flows.create(first, by="olga")
+    flows.create(definition(uses("a", version="1"), id="b"), by="olga")
+    second = definition(uses("b"), id="a", version="2")
+
+    assert found(flows, second) == set()
+    flows.create(second, by="olga")
+    assert flows.run("a", session=ann).state == "completed"
+
+
+def test_a_written_graph_fits_elegys_schema(flows: Any, shared: Path) -> None:
+    """Calls, gates, timers, branches, bodies, failures and retries: all of it is valid there."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    folder = shared / "elegy-corpus/schemas"
+    schemas = [json.loads(path.read_text()) for path in folder.glob("canonical-workflow*.json")]
+    registry = Registry().with_resources(
+        (each["$id"], Resource.from_contents(each)) for each in schemas
+    )
+    [schema] = [each for each in schemas if each["$id"].endswith("graph.schema.json")]
+    branch = node(
+        "q", "branch-condition", {"cases": [{"when": "`true`", "to": "x"}], "default": "g"}
+    )
+    body = {"nodes": [call("d", n={"from": "inputs.item"})]}
+    document = definition(
+        call("a", n={"from": "inputs.n"}, retry={"max_attempts": 3, "delay_s": 2}),
+        branch,
+        call("x", on_failure={"go_to": "t"}, timeout_s=30),
+        node("g", "human-gate", {"question": "Go?", "choices": ["yes"], "expires_after_s": 60}),
+        node("t", "wait-timer", {"after_s": 1}),
+        node("m", "map", {"over": "variables.list", "body": body}, on_failure="continue"),
+        inputs=NUMBER,
+        variables={"list": [1, 2], "word": "w", "half": 0.5, "on": True, "none": None},
+        entry="a",
+        edges=line("a", "q"),
+    )
+
+    graph, _ = export_graph(document)
+
+    # As published, a value is of exactly one type, and every integer is a number as well: no
+    # integer would fit. All else is held against the schema as it is.
+    schema = json.loads(json.dumps(schema).replace('"oneOf"', '"anyOf"'))
+    validator = Draft202012Validator(schema, registry=registry)
+    assert [(list(e.absolute_path), e.message) for e in validator.iter_errors(graph)] == []
+
+
+def test_a_run_is_drawn_for_a_notebook(flows: Any, ann: Any) -> None:
+    """A table of steps with their bars; nothing that people or models wrote is markup in it."""
+    from html.parser import HTMLParser
+
+    gate = node("g", "human-gate", {"question": "<b>Go?</b>", "choices": ["<i>"]})
+    flows.create(definition(call("a"), gate), by="olga")
+    run = flows.run("demo", session=ann)
+    flows.answer(run.waits_for[0]["gate"], by="<script>x</script>", choice="<i>", reason="<img>")
+    run = flows.ready_run(run.id)
+    tags: list[str] = []
+    text: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: Any) -> None:
+            tags.append(tag)
+
+        def handle_data(self, data: str) -> None:
+            text.append(data)
+
+    Reader().feed(run._repr_html_())
+
+    assert set(tags) == {"table", "caption", "tr", "th", "td", "div"}
+    assert tags.count("tr") == 3
+    assert "demo@1: completed" in text
+    assert "answered by <script>x</script>" in text

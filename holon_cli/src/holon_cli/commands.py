@@ -247,10 +247,6 @@ class Verbs(HelpfulGroup):
 
         if makes_a_call(row) and (row.noun not in NOUNS or "result" in row.response["properties"]):
             return asking_command(row)
-        if "svg" in row.response.get("properties", {}):
-            from holon_cli.graphs import graph_command
-
-            return graph_command(row)
         from holon_cli.derived import command_of
 
         return command_of(row)

@@ -28,18 +28,13 @@ After = Callable[[Host, "Output", Mapping[str, Any], Any], int | None]
 
 
 def command_of(
-    row: Operation,
-    *,
-    extra: list[click.Parameter] | None = None,
-    implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
-    after: After | None = None,
+    row: Operation, *, extra: list[click.Parameter] | None = None, after: After | None = None
 ) -> click.Command:
     """Make the command of one row.
 
     Args:
         row: A row of the operations table.
         extra: Options that only the command has.
-        implied: Parameters of the operation that those options imply.
         after: Called with host, output, the options and the answer; an exit code from it says
             that it showed the answer itself.
     """
@@ -52,7 +47,7 @@ def command_of(
         options = {key: given[key] for key in extras}
         live = None if out.for_programs else LiveProgress()
         with opened(setup, wanted_by(row), live=live) as host:
-            params = {**_params(row, given, setup, host), **implied(options)}
+            params = _params(row, given, setup, host)
             method = f"{row.noun}/dry-run" if options.get("dry_run") else row.method
             answer = host.dispatch(method, params)
             if draws(row):
