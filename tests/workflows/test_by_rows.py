@@ -35,6 +35,24 @@ def ask(rt: holon.Runtime, ann: holon.Session) -> Any:
     return ask
 
 
+def test_the_schema_of_definitions_judges_as_creating_does(ask: Any) -> None:
+    """Anybody may read it, with the kinds and their configs; what breaks it is refused."""
+    from jsonschema import Draft202012Validator
+
+    told = ask("workflow-definition/schema")
+    validator = Draft202012Validator(told["schema"])
+    good, bad = definition(call("a")), {**definition(call("a")), "nodes": []}
+
+    assert {"capability", "human-gate", "ai-step", "loop"} <= {e["kind"] for e in told["kinds"]}
+    assert list(validator.iter_errors(good)) == []
+    [error] = validator.iter_errors(bad)
+    with pytest.raises(holon.Rejected) as refused:
+        ask("workflow-definition/create", document=bad)
+    assert [each.path for each in refused.value.findings] == [
+        "/" + "/".join(map(str, error.absolute_path))
+    ]
+
+
 def test_a_plan_is_made_a_definition_by_its_row(ask: Any, ann: holon.Session) -> None:
     """What passed its gate is kept; with `only_show` nothing is."""
     accepted = ann.accept_output("planner_output", PLAN).raise_for_failure()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holon_core.errors import Misuse, Refused
 from holon_core.governed import operation
 from holon_workflows.base import as_document, as_json, caller_of
+from holon_workflows.definition.form import SCHEMA
 from holon_workflows.engine.ledger import EVENTS, RUNS
 from holon_workflows.gates import Answerer
 from holon_workflows.records import RUN_ENDS
@@ -36,6 +37,11 @@ class Workflows(Serving):
     def create(self, definition: Mapping[str, Any], *, by: str) -> Kept:
         """Keep a version of a definition; see ``Definitions.create``."""
         return self.definitions.create(definition, by=by)
+
+    @property
+    def definition_schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of a definition, ``holon-workflow/v1``."""
+        return SCHEMA
 
     def validate(self, definition: object) -> tuple[Finding, ...]:
         """Return all findings about a definition; nothing is kept."""

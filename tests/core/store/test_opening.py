@@ -53,6 +53,24 @@ def test_a_new_store_is_made_whole_and_for_its_owner_alone(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_kill_while_the_log_is_moved_into_the_file_loses_nothing(tmp_path):
+    """The first page is of after, the others of before: the file is whole with its log."""
+    path, killed = tmp_path / "store.db", tmp_path / "killed.db"
+    make(path, 5)
+    with opened(path) as store:
+        write(store, "ws", 400)
+        heads = store.read(lambda t: t.heads())
+        before = path.read_bytes()
+        log = path.with_name("store.db-wal").read_bytes()
+    after = path.read_bytes()
+    assert len(after) > len(before)
+    killed.write_bytes(after[:4096] + before[4096:])
+    killed.with_name("killed.db-wal").write_bytes(log)
+
+    with opened(killed) as store:
+        assert store.read(lambda t: t.heads()) == heads
+
+
 def test_ab_store_003_bytes_changed_in_the_middle_are_refused(tmp_path):
     """AB-STORE-003, first run: the file and the check are named, nothing is repaired."""
     path = tmp_path / "store.db"

@@ -154,17 +154,21 @@ def _check_header(path: Path) -> None:
 
 def _header(path: Path) -> tuple[int, int]:
     """Read the application id and the version of a file that others may be writing."""
-    for _ in range(HEADER_TRIES - 1):
+    for _ in range(HEADER_TRIES):
         try:
             return _read_header(path)
         except FAULTS:
             pause()
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        # Killed while the log was moved into the file: it is whole only together with its log.
+        return _read_header(path, "mode=rw")
     return _read_header(path)
 
 
-def _read_header(path: Path) -> tuple[int, int]:
+def _read_header(path: Path, how: str = "mode=ro&immutable=1") -> tuple[int, int]:
     # `immutable` reads the file alone: no lock is taken and nothing is written beside it.
-    connection = connect(_uri(path, "mode=ro&immutable=1"))
+    connection = connect(_uri(path, how))
     try:
         application = connection.execute("pragma application_id").fetchone()[0]
         version = connection.execute("pragma user_version").fetchone()[0]

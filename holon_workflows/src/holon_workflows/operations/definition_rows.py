@@ -110,6 +110,18 @@ def list_definitions(flows: Workflows, door: Door, given: Params) -> Any:
     return {"definitions": made, "next_after": found[-1].id if len(found) == limit else None}
 
 
+def schema(flows: Workflows, door: Door, given: Params) -> Any:
+    """Answer the JSON Schema of definitions."""
+    return {"schema": flows.definition_schema, "kinds": _kinds(flows)}
+
+
+def _kinds(flows: Workflows) -> list[dict[str, Any]]:
+    return [
+        {"kind": each.kind, "description": each.description, "config": dict(each.config)}
+        for each in flows.kinds.values()
+    ]
+
+
 def validate(flows: Workflows, door: Door, given: Params) -> Any:
     """Answer all findings."""
     findings = flows.validate(document_of(given))
@@ -237,6 +249,14 @@ def rows(flows: Workflows) -> list[Operation]:
             positional=("id",),
             **findings,
             doc="Write a workflow definition as Elegy's canonical workflow graph.",
+        ),
+        row(
+            flows,
+            "workflow-definition/schema",
+            schema,
+            params(()),
+            answer(schema=OBJECT, kinds=listed(answer(kind=TEXT, description=TEXT, config=OBJECT))),
+            doc="Read the JSON Schema of definitions, and the kinds of nodes with their configs.",
         ),
         row(
             flows,
