@@ -123,14 +123,9 @@ def test_an_expression_that_costs_too_much_is_refused(expression: str) -> None:
         evaluate(expression, {"t": "x" * 20_000})
 
 
-def test_elegys_minimal_graph_is_read_and_its_fixture_found() -> None:
+def test_elegys_minimal_graph_is_read_and_its_fixture_found(shared: Path) -> None:
     """The published fixture becomes a definition with its inputs, retries and mapping."""
-    path = (
-        Path(__file__).parents[3]
-        / "shared/elegy-corpus/fixtures/canonical-workflow-graph.minimal.json"
-    )
-    if not path.exists():
-        pytest.skip("the published fixtures are not beside this repository")
+    path = shared / "elegy-corpus/fixtures/canonical-workflow-graph.minimal.json"
 
     made, findings = import_graph(json.loads(path.read_text()), definition="collect", version="1")
 

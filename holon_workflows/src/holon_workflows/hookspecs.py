@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @hookspec
 def holon_workflow_node_kinds(host: PluginHost) -> Iterable[NodeKind]:
-    """Offer kinds of nodes, each under a name that begins with this distribution's.
+    """Offer kinds of nodes, each under this distribution's name, a dot, and a word.
 
     Called once, when workflows are first used in a runtime. A name that two offer is refused for
     both; those of this distribution never lose. A plugin that offers some marks its

@@ -71,7 +71,7 @@ def _sound(host: PluginHost) -> Iterator[tuple[str, NodeKind]]:
         by = offer.provenance.distribution or offer.provenance.plugin
         if type(offer.item) is not NodeKind:
             host.logger.warning("%s offers what is no NodeKind", by)
-        elif not offer.item.kind.startswith(by):
+        elif not offer.item.kind.startswith(f"{by}."):
             host.logger.warning("the kind %s of %s begins with another name", offer.item.kind, by)
         else:
             yield by, offer.item
