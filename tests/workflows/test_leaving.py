@@ -142,9 +142,15 @@ def test_a_step_with_side_effects_is_asked_about_after_its_runtime_was_closed(
     thread.join(10)
 
     with opened() as again:
-        view = again.service("workflows").ready_run(run)
+        flows = again.service("workflows")
+        view = flows.ready_run(run)
+        assert view.waits_for[0]["code"] == "workflow_step_indeterminate"
+        said = {"action": "complete", "by": "olga", "reason": "it is there"}
+        view = flows.resolve(run, "s0", output={"result": "write"}, **said)
+        told = [each for each in flows.events(run) if each["step"] is None]
+        assert (told[-1]["kind"], told[-1]["by"], view.state) == ("run_ready", "olga", "ready")
+        assert flows.ready_run(run).state == "completed"
 
-    assert view.waits_for[0]["code"] == "workflow_step_indeterminate"
     assert slow.runs == ["write"]
 
 

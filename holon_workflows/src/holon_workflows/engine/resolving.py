@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 from holon_core.errors import JsonRefused, Refused
 from holon_core.records.failure import failure
 from holon_core.wire.values import normalise
-from holon_workflows.engine.ledger import RUNS, STEPS, event_of, step_event, step_now, tell
+from holon_workflows.engine.ledger import (
+    RUNS,
+    STEPS,
+    event_of,
+    run_event,
+    step_event,
+    step_now,
+    tell,
+)
 from holon_workflows.engine.state import RunRecord, StepRecord, failure_json
 from holon_workflows.records import RUN_ENDS, RunState, StepState
 
@@ -43,12 +51,15 @@ class Resolving:
             event = {**step_event(run, step, by=by), "note": reason, "action": action}
             draft = engine.ledger.draft(run, event)
             event["at"] = engine.clock.now()
+            woken = list(self._woken(run, by=by))
 
             def work(change: Change) -> None:
                 _interrupted(step_now(change, run.id, node), node)
                 change.put(STEPS, step.id, step.to_json())
-                self._wake(change, run)
                 tell(change, run.root, event, draft)
+                for each, woke, told in woken:
+                    change.put(RUNS, each.id, each.to_json())
+                    tell(change, run.root, woke, told)
 
             engine.bench.change(work)
         finally:
@@ -92,11 +103,15 @@ class Resolving:
             if child.state not in RUN_ENDS:
                 yield from self._all(child.id)
 
-    def _wake(self, change: Change, run: RunRecord) -> None:
-        for run_id in {run.id, run.root}:
-            found = change.get(RUNS, run_id)
-            if found["state"] == RunState.BLOCKED.value:
-                change.put(RUNS, run_id, {**found, "state": RunState.READY.value})
+    def _woken(self, run: RunRecord, *, by: str) -> Iterator[tuple[RunRecord, Any, Any]]:
+        """Make the runs that go on from here, each with its event and that one's record."""
+        ledger = self._engine.ledger
+        for run_id in dict.fromkeys((run.id, run.root)):
+            found = ledger.run(run_id)
+            if found is not None and found.state is RunState.BLOCKED:
+                found.state = RunState.READY
+                event = {**run_event(found, by=by), "at": self._engine.clock.now()}
+                yield found, event, ledger.draft(found, event)
 
     def _output(self, run: RunRecord, node: str, output: Any) -> Any:
         """Hold an output that a person gives against the schema of the step."""
