@@ -135,6 +135,36 @@ def test_a_clock_that_goes_back_starts_nothing_twice(demo: Any, ann: Any, clock:
     assert demo.schedules.fire() == []
 
 
+def test_a_start_that_is_refused_keeps_no_other_from_firing(
+    demo: Any, ann: Any, clock: Any
+) -> None:
+    """It is passed over, as its next time will not be."""
+    made = [
+        demo.schedules.add("demo", {"n": n}, caller=ann.caller, when={"every_s": 60})
+        for n in (1, 2)
+    ]
+    clock.at += 60
+    taken = f"{made[0]['id']}-{int(clock.at)}"
+    demo.start("demo", {"n": 99}, session=ann, run_id=taken)
+
+    assert [run.inputs for run in demo.schedules.fire()] == [{"n": 2}]
+    clock.at += 60
+    assert len(demo.schedules.fire()) == 2
+
+
+def test_a_run_that_cannot_go_on_keeps_no_other_from_it(demo: Any, ann: Any) -> None:
+    """A server passes it over, ends the others, and is idle then."""
+    lost = demo.start("demo", {"n": 1}, session=ann)
+    demo.create(definition(call("a"), id="other"), by="olga")
+    whole = demo.start("other", session=ann)
+    demo._parts.bench.change(lambda change: change.remove("versions", "demo@1"))
+    demo.definitions._known.clear()
+
+    assert demo.serve(until_idle=True) == 1
+    assert demo.read(whole.id).state == "completed"
+    assert demo.ledger.run(lost.id).state != "completed"
+
+
 def test_threads_that_fire_at_once_start_one_run(demo: Any, ann: Any, clock: Any) -> None:
     """Whoever comes second finds the run that the first has started."""
     demo.schedules.add("demo", {"n": 1}, caller=ann.caller, when={"every_s": 60})

@@ -130,21 +130,12 @@ class Schedules(Facet):
         return started
 
     def _fire(self, schedule: dict[str, Any], now: float) -> RunRecord | None:
-        from holon_core.records.caller import CallerContext
-
         due, run = schedule["next_at"], None
         following, next_one = _after(schedule["when"], due, now), _after(schedule["when"], due, due)
         # Missed is what the one after it has overtaken; a look that is merely late starts it.
         missed = next_one is not None and next_one <= now
         if not (missed and schedule["missed"] == SKIP):
-            run = Starting(self._engine).start(
-                schedule["definition"],
-                schedule["inputs"],
-                caller=CallerContext(**schedule["caller"]),
-                version=schedule["version"],
-                # Whoever starts it again gets the same run.
-                run_id=f"{schedule['id']}-{int(due)}",
-            )
+            run = self._started(schedule, due)
 
         def work(change: Change) -> bool:
             found = change.get(SCHEDULES, schedule["id"])
@@ -157,6 +148,23 @@ class Schedules(Facet):
             return True
 
         return run if self._engine.bench.change(work) else None
+
+    def _started(self, schedule: dict[str, Any], due: float) -> RunRecord | None:
+        """Start the run of a time; one that is refused keeps no other schedule from firing."""
+        from holon_core.records.caller import CallerContext
+
+        try:
+            return Starting(self._engine).start(
+                schedule["definition"],
+                schedule["inputs"],
+                caller=CallerContext(**schedule["caller"]),
+                version=schedule["version"],
+                # Whoever starts it again gets the same run.
+                run_id=f"{schedule['id']}-{int(due)}",
+            )
+        except Refused as error:
+            self._engine.logger.warning("schedule %s: %s", schedule["id"], error)
+            return None
 
 
 def first(when: Mapping[str, Any], now: float) -> float | None:

@@ -144,7 +144,12 @@ class Serving(Driving):
                 if leave.is_set():
                     break
                 before = self._run(run_id)
-                run, taken = self._drive(run_id)
+                try:
+                    run, taken = self._drive(run_id)
+                except Refused as error:
+                    # One run that cannot go on keeps none of the others from it.
+                    self._host.logger.warning("run %s: %s", run_id, error)
+                    continue
                 elsewhere += taken
                 if taken:
                     continue
