@@ -10,7 +10,8 @@ import pytest
 
 from flows import NUMBER, call, definition, line, node
 from holon_workflows.drawing import mermaid
-from holon_workflows.elegy_graph import export_graph, import_graph
+from holon_workflows.elegy_export import export_graph
+from holon_workflows.elegy_graph import import_graph
 from holon_workflows.expressions import ExpressionError, evaluate
 
 

@@ -95,7 +95,7 @@ def import_elegy(flows: Workflows, door: Door, given: Params) -> Any:
 
 def export_elegy(flows: Workflows, door: Door, given: Params) -> Any:
     """Write a definition as Elegy's canonical workflow graph."""
-    from holon_workflows.elegy_graph import export_graph
+    from holon_workflows.elegy_export import export_graph
 
     kept = flows.definitions.read(given["id"], given.get("version"))
     made, findings = export_graph(kept.document)
