@@ -6,6 +6,7 @@ import _thread
 import asyncio
 import sqlite3
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -107,7 +108,7 @@ def test_an_interrupt_of_a_call_that_cannot_be_recorded_goes_through(open_runtim
     """The store is gone at the end: the record of the start stays all that there is."""
 
     def run(_: Any) -> Any:
-        with sqlite3.connect(tmp_path / "root" / "holon.db") as other:
+        with closing(sqlite3.connect(tmp_path / "root" / "holon.db")) as other:
             other.execute("alter table evidence rename to elsewhere")
         raise KeyboardInterrupt
 
@@ -117,7 +118,7 @@ def test_an_interrupt_of_a_call_that_cannot_be_recorded_goes_through(open_runtim
     with pytest.raises(KeyboardInterrupt):
         rt.session(principal="ann").call(READ)
 
-    with sqlite3.connect(tmp_path / "root" / "holon.db") as other:
+    with closing(sqlite3.connect(tmp_path / "root" / "holon.db")) as other:
         other.execute("alter table elsewhere rename to evidence")
     assert kinds(rt) == ["accepted"]
 
@@ -301,7 +302,7 @@ def test_a_trial_that_cannot_be_recorded_does_not_run(open_runtime, read, tmp_pa
     """Nothing runs without its record, trials included."""
     entered: list[Any] = []
     trials = Trials(open_runtime(read), entered.append)
-    with sqlite3.connect(tmp_path / "root" / "holon.db") as other:
+    with closing(sqlite3.connect(tmp_path / "root" / "holon.db")) as other:
         other.execute("alter table evidence rename to elsewhere")
 
     assert trials.run().failure.code == "evidence_unavailable"

@@ -327,6 +327,9 @@ def test_a_store_of_another_process_refuses_every_use(store):
         with pytest.raises(UsedAfterFork):
             use(lambda t: None)
 
+    # So that the fixture closes it.
+    store._forked = False
+
 
 def test_a_view_that_a_fault_has_ended_is_not_ended_again(store):
     """SQLite undoes by itself on some faults; the next read begins anew."""
