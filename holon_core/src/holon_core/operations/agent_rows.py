@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.answers import answer, listed, page, paged, schema_of, to_json
 from holon_core.operations.door import Door, Params, not_allowed
 from holon_core.operations.schemas import AFTER_ID, LIMIT, REASON, params, text
 from holon_core.operations.tool_rows import READS, WRITES
@@ -65,8 +65,7 @@ def list_profiles(door: Door, given: Params) -> Any:
     """Answer a page of profiles."""
     limit = given.get("limit", 50)
     found = door.runtime.agents.profiles.list(after=given.get("after", ""), limit=limit)
-    last = found[-1].id if len(found) == limit else None
-    return {"profiles": to_json(found), "next_after": last}
+    return paged("profiles", found, limit)
 
 
 def open_session(door: Door, _: Params) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from types import UnionType
@@ -83,6 +83,25 @@ def answer(**members: Schema) -> Schema:
 def page(name: str, items: Schema, *, cursor: str = "string", **more: Schema) -> Schema:
     """Describe a page of a listing; ``next_after`` begins the next one, null ends it."""
     return _object({name: listed(items), "next_after": {"type": [cursor, "null"]}, **more})
+
+
+def paged(
+    name: str,
+    found: Sequence[Any],
+    limit: int,
+    *,
+    visible: Callable[[Any], bool] = lambda each: True,
+) -> dict[str, Any]:
+    """Answer a page as ``page`` describes it.
+
+    Args:
+        name: Of the listing.
+        found: Up to ``limit`` records with an ``id``, in its order.
+        limit: How many were asked for; fewer are the last.
+        visible: Tells which the caller may see; the others are left out, and counted all the same.
+    """
+    last = found[-1].id if len(found) == limit else None
+    return {name: to_json([each for each in found if visible(each)]), "next_after": last}
 
 
 def _record(cls: Any) -> Schema:

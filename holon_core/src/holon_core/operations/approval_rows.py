@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.answers import answer, listed, page, paged, schema_of, to_json
 from holon_core.operations.door import Door, Params, not_allowed
 from holon_core.operations.schemas import (
     AFTER_ID,
@@ -57,9 +57,7 @@ def list_approvals(door: Door, given: Params) -> Any:
         after=after,
         limit=limit,
     )
-    last = found[-1].id if len(found) == limit else None
-    mine = [each for each in found if _visible(door, each)]
-    return {"approvals": to_json(mine), "next_after": last}
+    return paged("approvals", found, limit, visible=lambda each: _visible(door, each))
 
 
 def read_approval(door: Door, given: Params) -> Any:

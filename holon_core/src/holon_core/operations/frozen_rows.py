@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import Refused
-from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.answers import answer, listed, page, paged, schema_of, to_json
 from holon_core.operations.door import Door, Params, not_allowed
 from holon_core.operations.schemas import (
     AFTER_ID,
@@ -146,8 +146,7 @@ def page_of(door: Door, given: Params, *, kind: str | None = None) -> Any:
         after=given.get("after", ""),
         limit=limit,
     )
-    last = found[-1].id if len(found) == limit else None
-    return {"proposals": to_json(found), "next_after": last}
+    return paged("proposals", found, limit)
 
 
 def validate(door: Door, given: Params) -> Any:

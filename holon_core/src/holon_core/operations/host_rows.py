@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.answers import answer, listed, page, paged, schema_of, to_json
 from holon_core.operations.door import Door, Params, not_allowed
 from holon_core.operations.schemas import AFTER_ID, LIMIT, REASON, params, text
 from holon_core.operations.tool_rows import READS, WRITES
@@ -31,9 +31,7 @@ def list_workspaces(door: Door, given: Params) -> Any:
     """Answer a page of workspaces; a caller's own where it sees no others."""
     limit = given.get("limit", 50)
     found = door.runtime.workspaces.list(after=given.get("after", ""), limit=limit)
-    last = found[-1].id if len(found) == limit else None
-    mine = [each for each in found if _visible(door, each)]
-    return {"workspaces": to_json(mine), "next_after": last}
+    return paged("workspaces", found, limit, visible=lambda each: _visible(door, each))
 
 
 def read_workspace(door: Door, given: Params) -> Any:

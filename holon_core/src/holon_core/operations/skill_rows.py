@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import Refused
-from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.operations.answers import answer, listed, page, paged, schema_of, to_json
 from holon_core.operations.door import Door, Params
 from holon_core.operations.schemas import AFTER_ID, LIMIT, MAX_TOOL_ID, REASON, params, text
 from holon_core.operations.tool_rows import READS, WRITES
@@ -60,8 +60,7 @@ def list_sources(door: Door, given: Params) -> Any:
     """Answer a page of sources."""
     limit = given.get("limit", 50)
     found = door.runtime.skills.sources(after=given.get("after", ""), limit=limit)
-    last = found[-1].id if len(found) == limit else None
-    return {"sources": to_json(found), "next_after": last}
+    return paged("sources", found, limit)
 
 
 def read_source(door: Door, given: Params) -> Any:
