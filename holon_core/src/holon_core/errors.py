@@ -168,7 +168,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "bridge_not_ready": (K.UNSUPPORTED_HOST, B, "a bridge that the step needs is not ready", "see bridge/readiness"),
     "budget_exceeded": (K.BUDGET_EXCEEDED, F, "a stated budget is used up", "raise the budget or ask for less"),
     "host_unsupported": (K.UNSUPPORTED_HOST, B, "the host lacks what the tool needs", "see the message"),
-    "event_loop_blocked": (K.UNSUPPORTED_HOST, B, "the tool needs the event loop that waits for it, or may need it", "call it asynchronously, or give the tool a time limit"),
+    "event_loop_blocked": (K.UNSUPPORTED_HOST, B, "the tool needs the event loop that waits for it, or may need it", "make the call asynchronously (acall), or give the tool a time limit (timeout_s)"),
     "lane_protocol": (K.INTERNAL, F, "a lane's executor broke the contract", "report it to the lane named in the message"),
     "internal": (K.INTERNAL, F, "a fault of Holon itself", "report it with the evidence of the call"),
 }
