@@ -10,7 +10,8 @@ from holon_core.errors import Refused, StructuredFailureKind
 from holon_core.nearest import nearest
 from holon_core.records.failure import StructuredFailure, failure
 from holon_workflows.definition.checking import Checking, wrong
-from holon_workflows.engine.starting import checked_inputs, configs
+from holon_workflows.definition.rings import ring_of
+from holon_workflows.engine.starting import checked_inputs
 from holon_workflows.engine.state import RunRecord
 from holon_workflows.expressions import condition, evaluate
 from holon_workflows.records import (
@@ -228,7 +229,7 @@ def _while(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _check_sub(node: Node, about: Checking) -> Iterable[Finding]:
     name, version = node.config["workflow"], node.config.get("version")
-    ring = _ring(about, name, version, path=(), seen=set())
+    ring = ring_of(about, name, version)
     if ring:
         text = f"it would start itself: {' -> '.join((about.own_id, *ring))}"
         text += "; a loop repeats a body, with a limit"
@@ -236,33 +237,6 @@ def _check_sub(node: Node, about: Checking) -> Iterable[Finding]:
     elif about.definition(name, version) is None:
         text = f"no workflow definition {name}{nearest(name, about.definitions(), most=3)}"
         yield wrong("unresolved_ref", text, "/config/workflow")
-
-
-def _ring(
-    about: Checking,
-    name: str,
-    version: str | None,
-    *,
-    path: tuple[str, ...],
-    seen: set[tuple[str, str | None]],
-) -> tuple[str, ...]:
-    """Return the workflows from one that is used back to the one that is checked, if they lead so.
-
-    What names no version gets the newest, which the one that is checked would be.
-    """
-    path = (*path, name)
-    if name == about.own_id and version in (None, about.own_version):
-        return path
-    if (name, version) in seen:
-        return ()
-    seen.add((name, version))
-    found = about.definition(name, version)
-    uses = () if found is None else configs(found.document, "sub-workflow")
-    for config in uses:
-        ring = _ring(about, config["workflow"], config.get("version"), path=path, seen=seen)
-        if ring:
-            return ring
-    return ()
 
 
 def _takes(node: Node, about: Checking) -> Any:
