@@ -299,3 +299,20 @@ def test_an_open_circuit_offers_the_fallback_as_well(
 
     assert refused.fallback is not None
     assert refused.fallback.kind is FallbackKind.MANUAL
+
+
+def test_a_replayed_answer_has_notice_and_fallback_as_the_first_had(
+    runtime: Runtime, session: Session, kind: Echoes
+) -> None:
+    """A key changes nothing of what the caller is told."""
+    record = brought_to(runtime, session, S.DEPRECATED)
+    first = session.call(record.id, {"text": "a"}, key="k1")
+    kind.broken = {"all": "tool_failed"}
+    failed = session.call(record.id, {"text": "a"}, key="k2")
+
+    for made, key in ((first, "k1"), (failed, "k2")):
+        again = session.call(record.id, {"text": "a"}, key=key)
+        assert again.replayed_from == made.call_id
+        assert again.notices == made.notices != ()
+        assert (again.fallback is None) is (made.fallback is None)
+    assert failed.fallback is not None

@@ -77,11 +77,11 @@ def pack(result: ToolResult) -> bytes:
 
 def unpack(found: Key, attempt: Attempt) -> ToolResult:
     """Return the kept result as the answer of a later call."""
-    return _unpacked(found, attempt.call_id)
+    return _unpacked(found, attempt)
 
 
 @decodes("a kept result")
-def _unpacked(found: Key, call_id: str) -> ToolResult:
+def _unpacked(found: Key, attempt: Attempt) -> ToolResult:
     data: dict[str, Any] = json.loads(found.result or b"{}")
     problem = data["failure"]
     return ToolResult(
@@ -94,7 +94,8 @@ def _unpacked(found: Key, call_id: str) -> ToolResult:
             )
             for r in data["reasons"]
         ),
-        call_id=call_id,
+        call_id=attempt.call_id,
+        notices=attempt.entry.notices,
         replayed_from=found.call,
     )
 
