@@ -18,6 +18,10 @@ ASKED: dict[str, list[str]] = {
     "runtime-tool/dry-run": ADD,
     "runtime-tool/explain": ADD,
     "runtime-tool/release": ["CALL"],
+    "runtime-tool/refresh": [],
+    "runtime-tool/pin": ["host.cli/add", "--reason", "r"],
+    "runtime-tool/list-pins": [],
+    "runtime-tool/diff": ["host.cli/add"],
     "policy/explain": ADD,
     "execution-approval/request": ["host.cli/write", "path=a", "text=b"],
     "execution-approval/list": [],
@@ -57,6 +61,7 @@ ASKED: dict[str, list[str]] = {
 }
 # These need something that a fresh storage root has not; their refusal is a document, too.
 REFUSED = {
+    "runtime-tool/unpin": ["host.cli/add", "--reason", "r"],
     "workspace/read": ["w"],
     "skill-source/read": ["holon-elegy.nobody"],
     "skill-source/remove": ["holon-elegy.nobody"],

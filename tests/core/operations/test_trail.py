@@ -39,6 +39,7 @@ def test_which_rows_are_recorded():
         "evidence/erase",
         "workspace/open",
         "plugin/retire",
+        *(f"runtime-tool/{verb}" for verb in ("refresh", "pin", "unpin")),
         *(f"agent-profile/{verb}" for verb in ("create", "update", "archive")),
         *(f"agent-session/{verb}" for verb in ("open", "finish", "close")),
         "frozen-tool-proposal/create",
