@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -538,3 +539,57 @@ def test_an_agent_whose_profile_is_archived_is_answered_and_runs_nothing(runtime
     assert session.finish({"goal": "g", "steps": []}).failure.code == "not_allowed"
     assert [each.call_id for each in runtime.approvals.held()] == [held.held]
     assert ran == [("look", "o0", False)]
+
+
+class Odd(Mapping[str, Any]):
+    """An object of an SDK: the members that are given, and one that raises when it is read."""
+
+    def __init__(self, members: dict[str, Any], raising: str) -> None:
+        self.members, self.raising = members, raising
+
+    def __getitem__(self, name: str) -> Any:
+        if name == self.raising:
+            raise RuntimeError(f"no {name} here")
+        return self.members[name]
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError("not to be listed")
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+@pytest.mark.parametrize("raising", ["arguments", "name", "call_id", "function_call"])
+@pytest.mark.parametrize("kind", ["attributes", "mapping"])
+def test_a_call_whose_members_cannot_be_read_is_answered(session, ran, kind, raising):
+    """It never runs without its name or its arguments."""
+    given: Any = Odd(call("look", {"order_id": "o1"}), raising)
+    if kind == "attributes":
+        given = _Attributes(given)
+
+    message = session.answer(given)
+
+    runs = raising in ("call_id", "function_call")
+    assert ran == ([("look", "o1", False)] if runs else [])
+    assert (message.result.status == "completed") is runs
+    assert (message.result.failure is None) is runs
+
+
+class _Attributes:
+    def __init__(self, members: Odd) -> None:
+        self._members = members
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._members[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def test_arguments_that_cannot_be_listed_are_refused(session, ran):
+    given = {**call("look", "{}"), "arguments": Odd({"order_id": "o1"}, "order_id")}
+
+    message = session.answer(given)
+
+    assert ran == []
+    assert message.result.failure.kind is K.INVALID_ARGUMENTS

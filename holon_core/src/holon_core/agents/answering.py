@@ -12,7 +12,16 @@ from attrs import frozen
 from holon_core.agents.names import SEARCH, name_of
 from holon_core.agents.projection import Projector, shown_schema
 from holon_core.agents.searching import LIMIT, SEARCH_SCHEMA
-from holon_core.agents.shapes import ABSENT, at, filled, is_call, may_be_call, member, sendable
+from holon_core.agents.shapes import (
+    ABSENT,
+    UNREADABLE,
+    at,
+    filled,
+    is_call,
+    may_be_call,
+    member,
+    sendable,
+)
 from holon_core.agents.showing import visible
 from holon_core.errors import JsonRefused, Misuse
 from holon_core.guard.attempt import Attempt
@@ -88,7 +97,7 @@ def read_call(projector: Projector, call: Any, dialect: FunctionDialect | None) 
     wrapped = False
     for wrapper in _WRAPPED:
         inner = member(call, wrapper)
-        if inner is not ABSENT and inner is not None:
+        if all(inner is not nothing for nothing in (ABSENT, UNREADABLE, None)):
             call, wrapped = inner, True
     known = tuple(projector.dialects.values()) if dialect is None else (dialect,)
     found = next((each for each in known if is_call(each, call)), dialect)
@@ -161,7 +170,10 @@ def _parsed(arguments: Any) -> Any:
         except JsonRefused:
             return arguments
     if isinstance(arguments, Mapping) and type(arguments) is not dict:
-        return dict(arguments)
+        try:
+            return dict(arguments)
+        except Exception:
+            return UNREADABLE
     return arguments
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from holon_core.records.dialect import FunctionDialect
 
 ABSENT: Any = ...
+# Where an SDK's object raises; no JSON, so that the guard refuses it as arguments.
+UNREADABLE: Any = object()
 
 
 def filled(template: Any, values: Mapping[str, Any]) -> Any:
@@ -24,17 +26,20 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
 
 def member(thing: Any, name: str) -> Any:
     """Return a member of a JSON object or of an SDK's object; absent where there is none."""
-    if isinstance(thing, Mapping):
-        return thing.get(name, ABSENT)
-    return getattr(thing, name, ABSENT)
+    try:
+        if isinstance(thing, Mapping):
+            return thing.get(name, ABSENT)
+        return getattr(thing, name, ABSENT)
+    except Exception:
+        return UNREADABLE
 
 
 def at(thing: Any, path: tuple[str, ...]) -> Any:
     """Follow a path of members."""
     for name in path:
         thing = member(thing, name)
-        if thing is ABSENT:
-            return ABSENT
+        if thing is ABSENT or thing is UNREADABLE:
+            break
     return thing
 
 
