@@ -402,3 +402,27 @@ def test_an_export_onto_a_file_names_the_option(holon, tmp_path):
     assert again.code == 3
     assert "--replace" in again.err
     assert holon("evidence", "export", path, "--replace").code == 0
+
+
+def test_a_session_of_an_agent_is_named_by_its_run_and_ends_by_its_answer(holon, tmp_path):
+    """What the options say is the caller's profile and run, in each of the commands."""
+    file = tmp_path / "profile.json"
+    file.write_text(
+        json.dumps({"id": "reviewer", "output_class": "reviewer_output"}), encoding="utf-8"
+    )
+    assert holon("agent-profile", "create", str(file), "--reason", "r").code == 0
+    caller = ("--profile", "reviewer", "--run", "case-1", "--json")
+    answer = json.dumps({"verdict": "approve", "summary": "ok", "findings": []})
+
+    called = holon("tool", "call", "host.cli/add", "a=1", "b=2", *caller)
+    finished = holon("agent-session", "finish", answer, *caller)
+    after = holon("tool", "call", "host.cli/add", "a=1", "b=2", *caller)
+    other = holon("tool", "call", "host.cli/add", "a=1", "b=2", *caller[:2], "--run", "case-2")
+    listed = holon("agent-session", "list", "--json").json["sessions"]
+
+    assert (called.code, finished.code, other.code) == (0, 0, 0)
+    assert "is finished" in after.json["failure"]["message"]
+    assert {(each["run"], each["state"]) for each in listed} == {
+        ("case-1", "finished"),
+        ("case-2", "open"),
+    }

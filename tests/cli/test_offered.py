@@ -174,5 +174,5 @@ def test_words_of_the_command_are_no_nouns_of_plugins() -> None:
     assert words == COMMAND_WORDS
     flags = {param.opts[0].removeprefix("--") for param in common_options()}
     # These a row may have: it then takes what the common option says.
-    shared = {"workspace", "role", "profile", "plan-step"}
+    shared = {"workspace", "role", "profile", "plan-step", "run"}
     assert flags - shared | {"help"} == COMMON_OPTIONS

@@ -19,6 +19,7 @@ class Setup:
     role: str | None = None
     profile: str | None = None
     plan_step: str | None = None
+    run: str | None = None
     actor: str | None = None
     tools: str | None = None
     app: str | None = None
@@ -64,6 +65,7 @@ def common_options() -> list[click.Parameter]:
         _option("role", "NAME", "Role of the caller."),
         _option("profile", "NAME", "Profile of the caller."),
         _option("plan_step", "NAME", "Step of the caller's plan, of its profile."),
+        _option("run", "NAME", "Run that the calls belong to; an agent has a session for each."),
         _option("actor", "NAME", "Who calls and decides; else the user of the operating system."),
         _option(
             "tools",

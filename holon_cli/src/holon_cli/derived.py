@@ -39,6 +39,8 @@ def command_of(
             that it showed the answer itself.
     """
     extras = [param.name for param in extra or () if param.name]
+    own = [*parameters(row), *(extra or ())]
+    flags = {flag for param in own for flag in param.opts}
 
     @click.pass_context
     def run(context: click.Context, /, **given: Any) -> int:
@@ -57,7 +59,8 @@ def command_of(
 
     return HelpfulCommand(
         name=row.verb,
-        params=[*parameters(row), *(extra or ()), *common_options()],
+        # An option of the row's own stands before the common one of its name.
+        params=[*own, *(each for each in common_options() if each.opts[0] not in flags)],
         callback=run,
         help=row.doc,
         short_help=row.doc.partition(". ")[0].rstrip("."),

@@ -132,6 +132,7 @@ def caller_of(runtime: Runtime, setup: Setup, actor: str) -> CallerContext:
         role=setup.role,
         profile=setup.profile,
         plan_step=setup.plan_step,
+        run=setup.run,
     ).caller
 
 

@@ -14,10 +14,9 @@ from holon_cli.host import APP, caller_of, load_tools, os_user
 
 DOC = """Serve the tools of this caller to MCP clients, on standard input and output.
 
-The caller is fixed: --actor, --workspace, --role, --profile and --plan-step say who every
+The caller is fixed: --actor, --workspace, --role, --profile, --plan-step and --run say who every
 client calls as, and no message changes it. Only what callers may do is offered. A call that needs
-an approval
-answers that it is held; with --approver, the client's user is asked where it can ask.
+an approval answers that it is held; with --approver, the client's user is asked where it can ask.
 """
 LOOPBACK = "127.0.0.1"
 TOKEN = "HOLON_MCP_TOKEN"

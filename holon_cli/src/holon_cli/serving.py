@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 DOC = """Serve JSON-RPC 2.0 on standard input and output, one message a line.
 
-The caller is fixed: --actor, --workspace, --role, --profile and --plan-step say who asks, and no
-message changes it. Only what callers may do is offered, unless --operator or --approver says more.
+The caller is fixed: --actor, --workspace, --role, --profile, --plan-step and --run say who asks,
+and no message changes it. Only what callers may do is offered, unless --operator or --approver
+says more.
 
 A bad line is answered and never ends it. Requests run at once; `$/cancelRequest` with an `id`
 cancels one, and `$/progress` tells how far a call is. At the end of the input what runs is
