@@ -19,6 +19,8 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "holon.stamp"
 CONSTRAINTS = ROOT / "constraints.txt"
 ROOMS_AT_100 = ("guard", "wire", "store")
+# The sources themselves; some tests measure a changed copy, too.
+CORE = "holon_core/src/holon_core"
 CORE_FLOOR = 95
 
 QUIET_PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore"}
@@ -208,9 +210,9 @@ def coverage(arguments: list[str]) -> int:
     tool("coverage", "combine", "--quiet")
     for room in ROOMS_AT_100:
         say(f"coverage of {room}/ (floor 100 %)")
-        failed |= tool("coverage", "report", f"--include=*/holon_core/{room}/*", "--fail-under=100")
+        failed |= tool("coverage", "report", f"--include={CORE}/{room}/*", "--fail-under=100")
     say(f"coverage of holon_core (floor {CORE_FLOOR} %)")
-    failed |= tool("coverage", "report", "--include=*/holon_core/*", f"--fail-under={CORE_FLOOR}")
+    failed |= tool("coverage", "report", f"--include={CORE}/*", f"--fail-under={CORE_FLOOR}")
     return 1 if failed else 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from typing import Any
 
 import pytest
@@ -206,6 +208,32 @@ def test_a_session_with_a_contract_ends_by_its_answer_alone(runtime):
     kinds = [each for each in kinds if each != "operation"]
     assert kinds[-4:] == ["structured_output", "agent_session", "refused", "structured_output"]
     assert session.hand_output(done.output_id, consumer="workflow_runner").value == PLAN
+
+
+@pytest.mark.parametrize("moment", range(1, 9))
+def test_of_two_answers_at_once_one_ends_the_session(runtime, clock, monkeypatch, moment):
+    """Whenever the other comes: before this one is judged, or after."""
+    profile = AgentProfile(id="planner", output_class="planner_output")
+    session = agent(runtime, profile, run="r1")
+    session.call("host.app/look")
+    other = runtime.session(principal="agent", profile="planner", run="r1")
+    usual, asked, done = clock.now, itertools.count(1), []
+    comes = iter([True])
+
+    def now() -> float:
+        if next(asked) == moment and next(comes, False):
+            # In the middle of a transaction nobody else comes.
+            with contextlib.suppress(holon.Misuse):
+                done.append(other.finish(PLAN))
+        return usual()
+
+    monkeypatch.setattr(clock, "now", now)
+    done.append(session.finish(PLAN))
+
+    kept = [each.output_id for each in done if each.output_id]
+    assert session.agent_session.outputs == tuple(kept)
+    assert len(kept) == 1
+    assert [code(each) for each in done if not each.output_id] in ([], ["not_allowed"])
 
 
 def test_what_is_accepted_in_a_session_is_an_output_of_it(runtime):

@@ -362,15 +362,18 @@ def test_what_a_preview_says_of_the_arguments_is_refused_before_anything_is_held
     assert len(rt.approvals.list()) == 1
 
 
-def test_a_preview_refuses_nothing_but_arguments(open_runtime, write):
-    """What else it says is a note: whoever decides may know better."""
+@pytest.mark.parametrize("said", [failure("policy_denied"), object()])
+def test_a_preview_refuses_nothing_but_arguments(open_runtime, write, said):
+    """What else it says, or what is no failure, is a note: whoever decides may know better."""
 
     class Executor:
         execute = staticmethod(lambda call: None)
 
         @staticmethod
         def preview(call: Any) -> Any:
-            raise holon.Refused(failure("policy_denied"))
+            refused = holon.Refused(failure("policy_denied"))
+            refused.failure = said
+            raise refused
 
     rt = open_runtime(write)
     rt._guard.catalogue.put(Entry(rt.tools.read(WRITE), Executor()))

@@ -12,7 +12,7 @@ import holon_core as holon
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Iterator[holon.Runtime]:
-    """A runtime on disk with `add`, and `wipe`, which policy denies."""
+    """A runtime on disk with `add`, `wipe`, which policy denies, and `pay`, which lacks a key."""
 
     @holon.tool(effects={"none"})
     def add(a: int, b: int) -> dict[str, int]:
@@ -23,9 +23,13 @@ def runtime(tmp_path: Path) -> Iterator[holon.Runtime]:
     def wipe(what: str) -> None:
         """Wipe something."""
 
+    @holon.tool(effects={"network_write"}, secrets={"key": "env:HOLON_TEST_UNSET"})
+    def pay(cents: int, key: holon.SecretValue) -> None:
+        """Pay somebody."""
+
     rules = [{"id": "host.app/wipe", "decision": "deny", "reason": "never"}]
     with holon.Runtime.open(
-        tmp_path / "root", tools=[add, wipe], discover=False, config={"rules": rules}
+        tmp_path / "root", tools=[add, wipe, pay], discover=False, config={"rules": rules}
     ) as made:
         yield made
 

@@ -251,6 +251,15 @@ def test_a_repair_that_policy_denies_is_refused(session):
     assert made.status is holon.Status.BLOCKED
 
 
+def test_a_repair_that_lacks_something_is_refused(session):
+    """A gate that would block the call speaks before policy does."""
+    proposal = {**REPAIR, "tool": "host.app/pay", "arguments": {"cents": 1}}
+
+    made = session.accept_output("repair_fallback_proposal", proposal)
+
+    assert (made.output_id, made.failure.code) == (None, "secret_unresolved")
+
+
 def test_another_consumer_is_denied_and_recorded(runtime, session):
     """What was accepted for one is not handed to another."""
     made = session.accept_output("planner_output", PLAN)

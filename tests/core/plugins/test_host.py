@@ -256,3 +256,29 @@ def test_a_runtime_has_at_most_fifteen_public_names() -> None:
     public = [name for name in dir(holon.Runtime) if not name.startswith("_")]
 
     assert len(public) <= 15
+
+
+def test_a_held_call_is_taken_back_once(open_runtime, keeping) -> None:
+    """Not after it was released; an approval that another call waits for stays."""
+
+    @holon.tool(effects={"network_write"})
+    def send(text: str) -> None:
+        """Send a text."""
+
+    rt = open_runtime(keeping, discover=False, tools=[send])
+    workbench = keeping.host.workbench()
+    ann, bo = (rt.session(principal=who) for who in ("ann", "bo"))
+    held = ann.call("host.app/send", {"text": "a"}).held
+    done = bo.call("host.app/send", {"text": "a"}).held
+    rt.approvals.approve(done, by="cy", reason="ok")
+    assert bo.release(done).status == "completed"
+
+    twin = ann.call("host.app/send", {"text": "a"}).held
+    assert workbench.withdraw(held, by="lane", reason="over")
+    assert rt.approvals.read(rt.approvals.held_call(twin).approval_id).state == "pending"
+    assert not workbench.withdraw(held, by="lane", reason="over")
+    assert not workbench.withdraw(done, by="lane", reason="over")
+
+    assert ann.release(held).failure is not None
+    assert workbench.withdraw(twin, by="lane", reason="over")
+    assert [each.state for each in rt.approvals.list() if each.state == "pending"] == []

@@ -609,12 +609,13 @@ def test_records_of_other_processes_are_found(store: SqliteStore, make_pump: Mak
     until(lambda: sink.of("w") == [1, 2])
 
 
+@pytest.mark.parametrize("kept", [0, 2])
 def test_records_that_somebody_removed_hold_nothing_up(
-    store: SqliteStore, make_pump: MakePump
+    store: SqliteStore, make_pump: MakePump, kept: int
 ) -> None:
     """Verifying tells of them; the sink gets what is there."""
     write(store, "w", 3)
-    store.transact(lambda t: t._sql("delete from evidence"))
+    store.transact(lambda t: t._sql("delete from evidence where (seq & 255) > ?", (kept,)))
     sink = Memory()
     pump = make_pump(sink)
     pump.start()
@@ -623,7 +624,52 @@ def test_records_that_somebody_removed_hold_nothing_up(
     write(store, "w", 1)
     assert pump.flush(20)
 
-    assert sink.of("w") == [4]
+    assert sink.of("w") == [*range(1, kept + 1), 4]
+
+
+def test_records_that_somebody_removes_meanwhile_hold_nothing_up(
+    store: SqliteStore, make_pump: MakePump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their place is passed, and what comes after is delivered."""
+    monkeypatch.setattr(sink_delivery, "BATCH", 1)
+
+    class Removing(Memory):
+        def write(self, records: Sequence[EvidenceRecord]) -> None:
+            super().write(records)
+            if len(self.got) == 1:
+                store.transact(lambda t: t._sql("delete from evidence where (seq & 255) > 1"))
+
+    write(store, "w", 3)
+    sink = Removing()
+    pump = make_pump(sink)
+    pump.start()
+    assert pump.flush(20)
+    write(store, "w", 1)
+
+    assert pump.flush(20)
+
+    assert sink.of("w") == [1, 4]
+
+
+def test_a_cursor_that_another_moved_further_is_not_moved_back(
+    store: SqliteStore, make_pump: MakePump
+) -> None:
+    """What another process delivered meanwhile is delivered."""
+
+    class Overtaken(Memory):
+        def write(self, records: Sequence[EvidenceRecord]) -> None:
+            super().write(records)
+            store.transact(lambda t: t.move_cursor("sink:memory", "w", 3))
+
+    sink = Overtaken()
+    pump = make_pump(sink)
+    pump.start()
+    write(store, "w", 2)
+
+    assert pump.flush(20)
+
+    assert store.read(lambda t: t.cursor("sink:memory", "w")) == 3
+    assert sink.of("w") == [1, 2]
 
 
 def test_a_store_that_fails_for_a_while_is_asked_again(
