@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,6 +50,16 @@ class View:
             self._scope + collection, prefix, after=after, limit=limit
         )
         return [(row.id, json.loads(row.body)) for row in rows]
+
+    def every(self, collection: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
+        """Go through all documents whose id begins with a prefix, by id, however many."""
+        after = ""
+        while True:
+            rows = self.under(collection, prefix, after=after)
+            if not rows:
+                return
+            yield from rows
+            after = rows[-1][0]
 
     def lease(self, name: str) -> tuple[str, int] | None:
         """Return who holds a lease and its fencing number; ``None`` where nobody does."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from holon_core.clock import Clock
     from holon_core.workbench import Change, Workbench
-    from holon_workflows.engine.step import Step
+    from holon_workflows.definition.model import Node
 
 FORM_DOMAIN = "holon-bridge-form/1"
 OPEN, CLOSED = "open", "closed"
@@ -152,6 +152,9 @@ class Bridges(Facet):
         rows = self._bench.read(lambda view: view.under(noun, after=after, limit=limit))
         return [each for _, each in rows]
 
+    def _all(self, noun: str) -> Sequence[dict[str, Any]]:
+        return self._bench.read(lambda view: [each for _, each in view.every(noun)])
+
     def readiness(self, binding: str) -> Readiness:
         """Compute whether a bridge is ready: binding, map, target, session, freshness, needs.
 
@@ -210,14 +213,14 @@ class Bridges(Facet):
         """Return the open session of a binding that was heard of last."""
         open_ones = [
             each
-            for each in self.list("bridge-session")
+            for each in self._all("bridge-session")
             if each["binding"] == binding and each["state"] == OPEN
         ]
         return max(open_ones, key=lambda each: float(each["updated_at"]), default=None)
 
-    def not_ready(self, step: Step) -> StructuredFailure | None:
-        """Say which bridge keeps a step from running."""
-        for binding in step.node.needs_bridges:
+    def not_ready(self, node: Node) -> StructuredFailure | None:
+        """Say which bridge keeps the step of a node from running."""
+        for binding in node.needs_bridges:
             try:
                 found = self.readiness(binding)
             except Refused as error:

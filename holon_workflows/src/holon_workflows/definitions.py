@@ -120,7 +120,7 @@ class Definitions:
 
     def ids(self) -> list[str]:
         """Return the ids of all definitions."""
-        return [name for name, _ in self._bench.read(lambda view: view.under(LATEST))]
+        return self._bench.read(lambda view: [name for name, _ in view.every(LATEST)])
 
     def list(self, *, after: str = "", limit: int = 50) -> list[Kept]:
         """Return the newest version of each definition, by id."""

@@ -83,7 +83,7 @@ class Gates:
             if not rows:
                 break
             after = rows[-1][0]
-            found += [each for _, each in rows if state in (None, each["state"])]
+            found += [each for _, each in rows if _is_listed(each, run=run, state=state)]
         return found[:limit]
 
     def end(self, gate_id: str, state: str) -> dict[str, Any] | None:
@@ -151,6 +151,12 @@ class Gates:
             return made
 
         return self._bench.change(work)
+
+
+def _is_listed(gate: Mapping[str, Any], *, run: str | None, state: str | None) -> bool:
+    # Ids of runs may begin with one another; what is within a run is behind a colon.
+    within = run is None or f"{gate['run']}:".startswith(f"{run}:")
+    return within and state in (None, gate["state"])
 
 
 def _check_open(gate: Mapping[str, Any], now: float) -> None:

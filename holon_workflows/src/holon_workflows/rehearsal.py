@@ -82,7 +82,7 @@ def _shown(driver: Driver, place: Place, node_id: str) -> dict[str, Any]:
     record = StepRecord(run=place.run.id, node=node_id)
     step = Step(driver, place, record, inputs=inputs, recovering=False)
     kind = driver.engine.kinds.get(node.kind)
-    reason = driver.engine.not_ready(step)
+    reason = driver.engine.not_ready(step.node)
     if reason is not None:
         made["blocking_reasons"].append(_reason(reason))
     if kind is None:

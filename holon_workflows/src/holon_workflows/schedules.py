@@ -122,7 +122,8 @@ class Schedules(Facet):
         """Start what is due, here and by no other process; return the runs."""
         now = self._engine.clock.now()
         started = []
-        for each in self.list():
+        kept = self._engine.bench.read(lambda view: list(view.every(SCHEDULES)))
+        for _, each in kept:
             if each["next_at"] is not None and each["next_at"] <= now:
                 run = self._fire(each, now)
                 if run is not None:

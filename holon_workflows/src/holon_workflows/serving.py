@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import Refused
 from holon_workflows.driving import Driving
-from holon_workflows.engine.ledger import ACTIVE
 from holon_workflows.records import RUN_ENDS, RunState
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 # How long a runner sleeps at most before it looks again, in seconds.
 LOOK_S = 0.5
+# How soon at the earliest, so that a kind whose time never comes costs no core.
+SOON_S = 0.02
 # How soon an event is told, in seconds.
 TELL_S = 0.1
 
@@ -88,14 +89,20 @@ class Serving(Driving):
 
         def work() -> RunView:
             with _Telling(self, root, progress, leave):
+                run, elsewhere = self._drive(root)
                 while True:
-                    run, elsewhere = self._drive(root)
                     late = end is not None and self._clock.monotonic() >= end
                     if late or leave.is_set() or self._is_over(run, patient=patient or elsewhere):
                         return self._view(run)
-                    leave.wait(self._pause(run))
+                    leave.wait(self._pause(run.due_at))
+                    run, elsewhere = self._look(root)
 
         return self.governed("workflow-run/ready-run", {"run": run_id}, work, by=None)
+
+    def _look(self, root: str) -> tuple[RunRecord, bool]:
+        """Drive a run where something of it may go on now, else leave it untouched."""
+        run = self._run(root)
+        return self._drive(root) if self.engine.waking.is_due(run) else (run, False)
 
     def _drive(self, root: str) -> tuple[RunRecord, bool]:
         """Drive a run; tell whether another process does."""
@@ -112,9 +119,9 @@ class Serving(Driving):
             return True
         return not patient and (run.due_at is None or run.state is RunState.BLOCKED)
 
-    def _pause(self, run: RunRecord) -> float:
-        due = LOOK_S if run.due_at is None else run.due_at - self._clock.now()
-        return min(LOOK_S, max(0.0, due))
+    def _pause(self, due_at: float | None) -> float:
+        due = LOOK_S if due_at is None else due_at - self._clock.now()
+        return min(LOOK_S, max(SOON_S, due))
 
     def serve(
         self,
@@ -124,6 +131,8 @@ class Serving(Driving):
         progress: Callable[[RunRecord], None] | None = None,
     ) -> int:
         """Serve the store: start what is scheduled, drive every run that can go on.
+
+        A run that waits is looked at and not touched: nothing is written until it goes on.
 
         Any number of processes may serve one store; each run is driven by one at a time.
 
@@ -139,13 +148,14 @@ class Serving(Driving):
         ended = 0
         while not leave.is_set():
             self.schedules.fire()
-            driven, elsewhere = 0, 0
+            moved, elsewhere, due = 0, 0, []
             for run_id in self._active():
                 if leave.is_set():
                     break
                 before = self._run(run_id)
                 try:
-                    run, taken = self._drive(run_id)
+                    driven = self.engine.waking.is_due(before)
+                    run, taken = self._drive(run_id) if driven else (before, False)
                 except Refused as error:
                     # One run that cannot go on keeps none of the others from it.
                     self._host.logger.warning("run %s: %s", run_id, error)
@@ -153,19 +163,20 @@ class Serving(Driving):
                 elsewhere += taken
                 if taken:
                     continue
-                driven += run.state is not before.state or run.due_at is not None
+                due += [] if run.due_at is None else [run.due_at]
+                moved += run.state is not before.state
                 ended += run.state in RUN_ENDS and before.state not in RUN_ENDS
-                if progress is not None:
+                if progress is not None and driven:
                     progress(run)
-            if until_idle and not driven and not elsewhere:
+            if until_idle and not moved and not elsewhere and not due:
                 break
-            if not driven:
-                leave.wait(LOOK_S)
+            if not moved:
+                leave.wait(self._pause(min(due, default=None)))
         return ended
 
     def _active(self) -> Sequence[str]:
         """Return the runs that have not ended, in an order of this process's own."""
-        found = [name for name, _ in self._parts.bench.read(lambda view: view.under(ACTIVE))]
+        found = self.ledger.active()
         random.shuffle(found)
         return found
 

@@ -70,13 +70,14 @@ class Applying:
         self._enter(place, record, outcome)
 
     def _enter(self, place: Place, record: StepRecord, outcome: Outcome) -> None:
-        same = (
-            record.state is outcome.state
-            and record.wait == outcome.wait
-            and record.due_at == outcome.due_at
-        )
+        wait = None if outcome.wait is None else dict(outcome.wait)
+        same = (record.state, record.wait, record.due_at) == (outcome.state, wait, outcome.due_at)
+        if same and outcome.note in ("", record.note):
+            return
+        if not same:
+            self._driver.goes_on(place.run)
         record.state = outcome.state
-        record.wait = None if outcome.wait is None else dict(outcome.wait)
+        record.wait = wait
         record.due_at = outcome.due_at
         record.note = outcome.note
         record.failure = None if outcome.failure is None else failure_json(outcome.failure)
@@ -127,6 +128,7 @@ class Applying:
         retry = step.node.retry
         if record.attempt < retry.max_attempts and may_retry(step, problem):
             delay = retry.delay(record.attempt)
+            self._driver.goes_on(place.run)
             record.attempt += 1
             record.state = StepState.WAITING
             record.wait = {"for": "retry"}

@@ -55,6 +55,7 @@ class Driver:
         self._leaving = False
         # Whether blocked steps are tried anew, of this run and those within it.
         self._again = False
+        self._runs: dict[str, RunRecord] = {}
         self.applying = Applying(self)
         self.settling = Settling(self)
 
@@ -108,6 +109,7 @@ class Driver:
 
     def place(self, run: RunRecord) -> Place:
         """Load a run with its steps."""
+        self._runs[run.id] = run
         definition = self.engine.definitions.version(run.definition, run.version)
         graph = self.engine.definitions.graph(definition, tuple(run.path))
         return Place(run, definition, graph, self.engine.ledger.steps(run.id))
@@ -117,10 +119,6 @@ class Driver:
         run = place.run
         if run.state in RUN_ENDS:
             return
-        if run.state is not RunState.RUNNING:
-            with self._lock:
-                run.state = RunState.RUNNING
-                self.note_run(run)
         looked: set[str] = set()
         running: dict[Future[None], str] = {}
         pool: ThreadPoolExecutor | None = None
@@ -129,6 +127,7 @@ class Driver:
                 with self._lock:
                     ready, skipped = place.settle()
                     for record in skipped:
+                        self.goes_on(run)
                         self.note(run, record)
                 ready = [
                     node_id
@@ -162,8 +161,7 @@ class Driver:
         """Tell whether a step that is blocked may have become ready by itself: by a bridge."""
         if place.state(node_id) is not StepState.BLOCKED:
             return True
-        found = place.steps[node_id].failure
-        return found is not None and found["code"] == "bridge_not_ready"
+        return self.engine.is_freed(place.steps[node_id], place.graph.nodes[node_id])
 
     def _run(self, place: Place, node_id: str) -> None:
         record, node = place.record(node_id), place.graph.nodes[node_id]
@@ -195,6 +193,7 @@ class Driver:
     def _begin(self, place: Place, record: StepRecord) -> None:
         if record.state in (StepState.PENDING, StepState.READY, StepState.BLOCKED):
             with self._lock:
+                self.goes_on(place.run)
                 record.state, record.note = StepState.RUNNING, ""
                 record.failure, record.wait, record.due_at = None, None, None
                 record.started_at = record.started_at or self.clock.now()
@@ -207,7 +206,7 @@ class Driver:
         if kind is None:
             text = f"no installed distribution brings nodes of the kind {step.node.kind}"
             return blocked(failure("dependency_missing", text))
-        reason = self.engine.not_ready(step)
+        reason = self.engine.not_ready(step.node)
         if reason is not None:
             return blocked(reason)
         if step.recovering and not kind.repeatable:
@@ -252,6 +251,18 @@ class Driver:
         with self._lock:
             self._records[record.id] = record
             self._events.append((run, step_event(run, record, by=by)))
+
+    def goes_on(self, run: RunRecord) -> None:
+        """Say that a run goes on, with those that it is within, before the first change of it.
+
+        A look at steps that all wait changes nothing, and nothing is written of it.
+        """
+        with self._lock:
+            if run.parent is not None:
+                self.goes_on(self._runs[run.parent[0]])
+            if run.state is not RunState.RUNNING:
+                run.state = RunState.RUNNING
+                self.note_run(run)
 
     def keep(self, record: RunRecord | StepRecord) -> None:
         """Keep a record to be written, without an event."""

@@ -12,11 +12,13 @@ from holon_core.records.failure import StructuredFailure, failure
 from holon_workflows.engine.driver import Driver
 from holon_workflows.engine.ledger import CANCELS, RUNS, LeaseLost, Ledger
 from holon_workflows.engine.step import Step
-from holon_workflows.records import RUN_ENDS
+from holon_workflows.engine.waking import Waking
+from holon_workflows.records import RUN_ENDS, StepState
 
 if TYPE_CHECKING:
     from holon_core.clock import Clock
     from holon_core.workbench import Workbench
+    from holon_workflows.definition.model import Node
     from holon_workflows.definitions import Definitions
     from holon_workflows.engine.place import Place
     from holon_workflows.engine.state import RunRecord, StepRecord
@@ -44,7 +46,7 @@ class Engine:
         *,
         kinds: Mapping[str, NodeKind],
         definitions: Definitions,
-        not_ready: Callable[[Step], StructuredFailure | None],
+        not_ready: Callable[[Node], StructuredFailure | None],
         logger: logging.Logger,
     ) -> None:
         self.bench = bench
@@ -54,6 +56,7 @@ class Engine:
         self.not_ready = not_ready
         self.logger = logger
         self.ledger = Ledger(bench, clock)
+        self.waking = Waking(self)
         self._drivers: dict[str, Driver | None] = {}
         self._lock = threading.Lock()
         self._watch: threading.Thread | None = None
@@ -98,6 +101,12 @@ class Engine:
                 self._drivers.pop(root, None)
             if lease is not None:
                 self.ledger.give(lease)
+
+    def is_freed(self, record: StepRecord, node: Node) -> bool:
+        """Tell whether a blocked step has become ready by itself: a bridge that it needs is."""
+        found = record.failure
+        bridge = found is not None and found["code"] == "bridge_not_ready"
+        return record.state is StepState.BLOCKED and bridge and self.not_ready(node) is None
 
     def lives(self, take_over: bool, /) -> Callable[[str], bool]:
         """Return what tells whether who holds a lease still does: never, where it is taken over."""

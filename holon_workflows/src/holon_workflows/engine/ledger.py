@@ -101,22 +101,18 @@ class Ledger:
 
     def steps(self, run_id: str) -> dict[str, StepRecord]:
         """Return the steps of a run that have begun, by node."""
-        rows = self.bench.read(lambda view: view.under(STEPS, f"{run_id}/"))
+        rows = self.bench.read(lambda view: list(view.every(STEPS, f"{run_id}/")))
         return {data["node"]: StepRecord.of(data) for _, data in rows}
 
     def children(self, run_id: str) -> list[RunRecord]:
         """Return the runs that steps of a run started."""
-        found: list[RunRecord] = []
-        after = ""
-        while True:
-            rows = self.bench.read(
-                lambda view, after=after: view.under(RUNS, f"{run_id}:", after=after)  # type: ignore[misc]
-            )
-            if not rows:
-                return found
-            after = rows[-1][0]
-            made = (RunRecord.of(data) for _, data in rows)
-            found += [each for each in made if each.parent and each.parent[0] == run_id]
+        rows = self.bench.read(lambda view: list(view.every(RUNS, f"{run_id}:")))
+        made = (RunRecord.of(data) for _, data in rows)
+        return [each for each in made if each.parent and each.parent[0] == run_id]
+
+    def active(self) -> list[str]:
+        """Return the ids of the runs that callers started and that have not ended."""
+        return self.bench.read(lambda view: [name for name, _ in view.every(ACTIVE)])
 
     def take(self, root: str, owner: str, *, lives: Any) -> Lease:
         """Take the lease of a run, also from a process that died.

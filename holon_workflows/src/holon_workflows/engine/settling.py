@@ -32,6 +32,7 @@ class Settling:
 
     def _stands(self, place: Place) -> None:
         run, now = place.run, self._driver.clock.now()
+        before, due_before = run.state, run.due_at
         run.state = place.outcome()
         stopped = place.stopped_by
         if run.state is RunState.FAILED and stopped is not None:
@@ -44,7 +45,10 @@ class Settling:
         else:
             due = [each.due_at for each in place.steps.values() if _waits(each) and each.due_at]
             run.due_at = min(due, default=None)
-        self._driver.note_run(run)
+        if run.state is not before:
+            self._driver.note_run(run)
+        elif run.due_at != due_before:
+            self._driver.keep(run)
         self._driver.flush()
 
     def _end_steps(self, place: Place, state: StepState, note: str) -> None:
