@@ -94,6 +94,38 @@ def test_requests_without_the_token_or_of_another_origin_are_refused(url, change
     assert answer.status_code == status
 
 
+TWICE = b'{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list"}'
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (TWICE, (400, "duplicate_key", 7)),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":NaN}}', (400, "syntax", 7)),
+        (b"[" * 100_000, (400, "depth", None)),
+        (b" " * 5_000_000, (413, "too_large", None)),
+    ],
+    ids=["twice", "nan", "deep", "long"],
+)
+def test_bodies_are_read_strictly(url, version, body, told):
+    """In both eras, before the SDK has them; the answer says what is wrong."""
+    headers = {**GOOD, "MCP-Protocol-Version": version, "Content-Type": "application/json"}
+    answer = httpx.post(url, content=body, headers=headers)
+    said = answer.json()
+
+    assert (answer.status_code, said["error"]["data"]["rule"], said["id"]) == told
+    assert said["error"]["code"] == -32700
+
+
+def test_nothing_is_read_of_a_body_from_another_origin(url):
+    """Host and Origin come before it."""
+    headers = {**GOOD, "Origin": "http://evil.example", "Content-Type": "application/json"}
+    answer = httpx.post(url, content=TWICE, headers=headers)
+
+    assert answer.status_code == 403
+
+
 @pytest.mark.parametrize(
     ("host", "token"),
     [("0.0.0.0", TOKEN), ("192.168.1.1", TOKEN), ("127.0.0.1", "short"), ("127.0.0.1", "ü" * 20)],

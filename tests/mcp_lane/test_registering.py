@@ -84,6 +84,25 @@ def test_an_entry_of_mcp_json_registers_without_any_value_of_its_environment(do)
     assert "s3cr3t" not in json.dumps(made)
 
 
+SECRET_URL = "https://u:s3cr3t@mcp.example:8443/a?k=s3cr3t#s3cr3t"
+PLAIN_URL = "https://mcp.example:8443/a"
+
+
+def test_no_secret_of_a_url_is_kept(do):
+    """User, password, query and fragment are left out, wherever a document names a server."""
+    remotes = [{"type": "sse", "url": SECRET_URL}]
+    package = {"registryType": "mcpb", "identifier": SECRET_URL}
+    registry = {"name": "io.example/a", "version": "1", "remotes": remotes, "packages": [package]}
+
+    by_entry = do("register", name="entry", document={"url": SECRET_URL})
+    by_registry = do("register", name="registry", document={**registry, "description": "Adds."})
+
+    assert by_entry["server"]["launch"]["url"] == PLAIN_URL
+    assert by_registry["server"]["launch"]["remotes"][0]["url"] == PLAIN_URL
+    assert by_registry["server"]["launch"]["packages"][0]["identifier"] == PLAIN_URL
+    assert "s3cr3t" not in json.dumps([do("list"), do("read", name="entry")])
+
+
 def test_a_server_json_of_the_registry_registers(do):
     """The registry's own form names packages and remotes."""
     document = {

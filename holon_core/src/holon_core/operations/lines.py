@@ -7,14 +7,24 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 _CHUNK = 65_536
+# What is kept of each end of a line that is too long, so that it can be told whose it was.
+EDGE = 4096
+
+
+class TooLong(NamedTuple):
+    """Both ends of a line that was not kept."""
+
+    head: bytes
+    tail: bytes
 
 
 def read_lines(
     source: int, max_bytes: int, *, stopped: Callable[[], bool]
-) -> Iterator[bytes | None]:
-    """Yield the lines of a descriptor, without their ends; ``None`` for one that is too long.
+) -> Iterator[bytes | TooLong]:
+    """Yield the lines of a descriptor, without their ends; of one that is too long, its edges.
 
     What stands before the end of the stream without a line end is a line, too.
 
@@ -23,24 +33,30 @@ def read_lines(
         max_bytes: Kept of one line; the rest of a longer one is read and dropped.
         stopped: Asked after each read; what was read last is then dropped.
     """
-    kept, searched, dropping = bytearray(), 0, False
+    kept, searched, edges = bytearray(), 0, None
     while chunk := _read(source):
         if stopped():
             return
         kept += chunk
         while (end := kept.find(b"\n", searched)) >= 0:
-            line = None if dropping or end > max_bytes else bytes(kept[:end])
+            line = bytes(kept[:end])
             del kept[: end + 1]
-            searched, dropping = 0, False
-            yield line
-        dropping = dropping or len(kept) > max_bytes
-        if dropping:
+            yield line if edges is None and end <= max_bytes else _edges(edges, line)
+            searched, edges = 0, None
+        if edges is not None or len(kept) > max_bytes:
+            edges = _edges(edges, bytes(kept))
             kept.clear()
         searched = len(kept)
-    if dropping:
-        yield None
+    if edges is not None:
+        yield edges
     elif kept:
         yield bytes(kept)
+
+
+def _edges(before: TooLong | None, more: bytes) -> TooLong:
+    if before is None:
+        return TooLong(more[:EDGE], more[-EDGE:])
+    return TooLong(before.head, (before.tail + more)[-EDGE:])
 
 
 def _read(source: int) -> bytes:

@@ -19,7 +19,7 @@ from holon_core.operations import jsonrpc
 from holon_core.operations.dispatch import dispatch
 from holon_core.operations.door import Door, granted
 from holon_core.operations.jsonrpc import Fault, Message, Request
-from holon_core.operations.lines import nobody_reads, read_lines, write_all
+from holon_core.operations.lines import TooLong, nobody_reads, read_lines, write_all
 from holon_core.operations.pool import Pool
 from holon_core.operations.table import row_of
 from holon_core.records.failure import failure
@@ -175,8 +175,8 @@ class Server:
                 self._send(jsonrpc.error_message(jsonrpc.fault_of(error, None)))
         self._ends.put("eof")
 
-    def _take(self, line: bytes | None) -> None:
-        if line is None:
+    def _take(self, line: bytes | TooLong) -> None:
+        if isinstance(line, TooLong):
             self._send(jsonrpc.error_message(jsonrpc.too_long()))
             return
         if not line.strip():

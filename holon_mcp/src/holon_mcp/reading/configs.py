@@ -1,12 +1,13 @@
 """Descriptions that say how a server is started, and nothing of what it offers.
 
 Values of environment variables and headers are often secrets, so that their names alone are
-kept.
+kept; of a URL neither the user nor the query.
 """
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from holon_core.errors import Rejected
 from holon_core.records.finding import Finding
@@ -35,7 +36,7 @@ def _entry(entry: Any, path: str) -> Listing:
         raise _rejected("an entry is an object", path)
     if isinstance(entry.get("url"), str):
         headers = entry.get("headers")
-        launch: dict[str, Any] = {"url": entry["url"].partition("?")[0][:2000]}
+        launch: dict[str, Any] = {"url": _plain_url(entry["url"])}
         if isinstance(headers, dict):
             launch["header_names"] = sorted(map(str, headers))[:MAX_ARGUMENTS]
         return Listing(form="mcp.json", transport="http", launch=launch)
@@ -60,7 +61,7 @@ def from_registry(given: dict[str, Any], _: str = "") -> Listing:
     inner = given["server"] if isinstance(given.get("server"), dict) else given
     packages = [_package(each) for each in _objects(inner.get("packages"))]
     remotes = [
-        {"type": _text(each.get("type")), "url": _text(each.get("url")).partition("?")[0]}
+        {"type": _text(each.get("type")), "url": _plain_url(each.get("url"))}
         for each in _objects(inner.get("remotes"))
     ]
     return Listing(
@@ -73,9 +74,12 @@ def from_registry(given: dict[str, Any], _: str = "") -> Listing:
 
 
 def _package(given: dict[str, Any]) -> dict[str, Any]:
+    identifier = given.get("identifier", given.get("name"))
+    if isinstance(identifier, str) and "://" in identifier:
+        identifier = _plain_url(identifier)
     named = {
         "registry": _text(given.get("registryType", given.get("registry_type"))),
-        "identifier": _text(given.get("identifier", given.get("name"))),
+        "identifier": _text(identifier),
         "version": _text(given.get("version")),
     }
     variables = given.get("environmentVariables", given.get("environment_variables"))
@@ -86,6 +90,16 @@ def _package(given: dict[str, Any]) -> dict[str, Any]:
 def _objects(value: Any) -> list[dict[str, Any]]:
     found = value if isinstance(value, list) else []
     return [each for each in found if isinstance(each, dict)][:MAX_ARGUMENTS]
+
+
+def _plain_url(value: Any) -> str:
+    """Return a URL without what may hold a secret: user, password, query, fragment."""
+    try:
+        parts = urlsplit(_text(value))
+    except ValueError:
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme and host else ""
 
 
 def _text(value: Any) -> str:

@@ -130,7 +130,8 @@ def decided(approvals: Any, held: str, answer: Any, *, approver: str) -> str:
     Args:
         approvals: Of the runtime.
         held: The call that was shown.
-        answer: ``action`` and ``content`` of the elicitation.
+        answer: ``action`` and ``content`` of the elicitation. A yes or no that is not of the
+            form, as the text ``"true"``, decides nothing.
         approver: In whose name it is decided.
 
     Returns:
@@ -143,10 +144,11 @@ def decided(approvals: Any, held: str, answer: Any, *, approver: str) -> str:
     content = content if isinstance(content, dict) else {}
     said = content.get("reason")
     reason = said.strip()[:1000] if isinstance(said, str) and said.strip() else "answered in MCP"
-    if answer.action == "accept" and content.get("approve") is True:
+    said_so = content.get("approve") if answer.action == "accept" else None
+    if said_so is True:
         approvals.approve(held, by=approver, reason=reason)
         return "approved"
-    if answer.action == "decline" or (answer.action == "accept" and "approve" in content):
+    if answer.action == "decline" or said_so is False:
         approvals.deny(held, by=approver, reason=reason)
         return "denied"
     return "held"

@@ -14,7 +14,9 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from holon_core.errors import Misuse
+from holon_mcp.serving.bodies import StrictBodies
 from holon_mcp.serving.changes import telling_changes
+from holon_mcp.serving.messages import MAX_BYTES
 from holon_mcp.serving.server import Serving
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 MIN_TOKEN = 16
-MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_SESSIONS = 64
 IDLE_S = 1800.0
 
@@ -79,7 +80,7 @@ def application(serving: Serving, *, host: str, port: int, token: str) -> Any:
     made = serving.server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=security,
-        max_request_body_size=MAX_BODY_BYTES,
+        max_request_body_size=MAX_BYTES,
         session_idle_timeout=IDLE_S,
         max_sessions=MAX_SESSIONS,
     )
@@ -98,7 +99,7 @@ def application(serving: Serving, *, host: str, port: int, token: str) -> Any:
                 await changes
 
     made.router.lifespan_context = lifespan
-    return TokenRequired(made, token)
+    return TokenRequired(StrictBodies(made, security), token)
 
 
 def serve_http(

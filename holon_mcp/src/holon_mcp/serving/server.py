@@ -9,6 +9,8 @@ from attrs import field, frozen
 from attrs.validators import ge, le
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from holon_core.errors import Misuse, Refused
 from holon_core.records.failure import failure
@@ -168,14 +170,20 @@ class Serving:
             }
         if not context.session.can_send_request:
             return held_result(held)
-        answer = await context.session.elicit_form(text, FORM, context.request_id)
+        try:
+            answer = await context.session.elicit_form(text, FORM, context.request_id)
+        except (MCPError, ValueError):
+            # An error, or no answer to the question: nobody decided, and the call still waits.
+            return held_result(held)
         return await self._decided(session, held, answer)
 
     async def _answered(self, session: Session, params: Any) -> Any:
         held = self._states.opened(params.request_state)
         answer = params.input_responses.get(ASKED)
-        if self.options.approver is None or held is None or not hasattr(answer, "action"):
+        if self.options.approver is None or held is None:
             raise _invalid("no answer to anything that this server asked")
+        if not hasattr(answer, "action"):
+            return held_result(held)
         return await self._decided(session, held, answer)
 
     async def _decided(self, session: Session, held: str, answer: Any) -> dict[str, Any]:
@@ -225,7 +233,4 @@ def _form_capable(capabilities: Any) -> bool:
 
 
 def _invalid(text: str) -> Exception:
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import INVALID_PARAMS
-
     return MCPError(code=INVALID_PARAMS, message=text)
