@@ -34,6 +34,10 @@ fn main() {
         "panic" => panic!("as asked"),
         "schema" => println!("{{\"said\":1}}"),
         "cwd" => said(&env::current_dir().unwrap().display().to_string()),
+        "litter" => {
+            std::fs::write("more.txt", "x").unwrap();
+            said("done")
+        }
         "root" => said(&env::var("HOLON_WORKSPACE_ROOT").unwrap_or_default()),
         "call" => said(&env::var("HOLON_CALL_ID").unwrap_or_default()),
         "home" => said(&env::var("RUSTFLAGS").unwrap_or("none".into())),
@@ -112,6 +116,15 @@ def test_the_working_directory_is_that_of_the_manifest(
 
     assert Path(said) == Path(record["source_root"])
     assert Path(record["manifest_path"]) == Path(said, "Cargo.toml")
+
+
+def test_what_a_run_leaves_in_its_folder_keeps_the_tool_from_nobody(
+    modes: FrozenToolRecord, session: Session
+) -> None:
+    """An argument of one caller does not shut the tool for the next."""
+    assert session.call(modes.id, {"mode": "litter"}).output == {"said": "done"}
+
+    assert session.call(modes.id, {"mode": "x"}).output == {"said": "{'mode':'x'}"}
 
 
 def test_a_tool_is_told_no_more_than_it_declared(

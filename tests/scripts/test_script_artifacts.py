@@ -118,7 +118,7 @@ def test_a_file_beside_the_program_that_was_swapped_stops_the_run(
     files = {"main.py": READS, "rules.txt": f"deny {how}"}
     record = make(READS, name=name, files=files)
     assert session.call(record.id, {}).output == {"rule": f"deny {how}"}
-    folder = Path(str(session.dry_run(record.id, {}).output["working_directory"]))
+    folder = Path(str(session.dry_run(record.id, {}).output["sources"]))
     rules = folder / "rules.txt"
     if how == "added":
         (folder / "more.txt").write_text("x", encoding="utf-8")
@@ -138,12 +138,55 @@ def test_a_file_beside_the_program_that_was_swapped_stops_the_run(
     assert result.failure.code == "artifact_changed"
 
 
-def test_the_working_directory_is_the_managed_folder(make: Make, session: Session) -> None:
-    """Which holds its files, read-only."""
-    text = "import json, os; print(json.dumps({'files': os.listdir('.')}))"
+def test_the_working_directory_is_a_copy_of_the_sources(make: Make, session: Session) -> None:
+    """Which holds its files, is read-only, and is gone after the run."""
+    text = (
+        "import json, os, stat\n"
+        "modes = [stat.S_IMODE(os.stat(each).st_mode) for each in ('.', 'main.py')]\n"
+        "print(json.dumps({'at': os.getcwd(), 'files': os.listdir('.'), 'modes': modes}))"
+    )
     record = make(text, name="where")
 
-    assert session.call(record.id, {}).output == {"files": ["main.py"]}
+    output = session.call(record.id, {}).output
+
+    assert (output["files"], output["modes"]) == (["main.py"], [0o500, 0o400])
+    assert not Path(output["at"]).exists()
+
+
+MARKS = """
+import json, os, pathlib
+how = json.loads(os.environ["HOLON_INPUT_JSON"]).get("how")
+if how:
+    for each in (".", "rules.txt"):
+        os.chmod(each, 0o700)
+if how == "adds":
+    pathlib.Path("more.txt").write_text("x")
+    pathlib.Path("deep", "er").mkdir(parents=True)
+    os.chmod("deep", 0)
+elif how == "rewrites":
+    pathlib.Path("rules.txt").write_text("allow")
+elif how == "removes":
+    pathlib.Path("rules.txt").unlink()
+else:
+    rule = pathlib.Path("rules.txt").read_text()
+    print(json.dumps({"found": sorted(os.listdir(".")), "rule": rule}))
+if how:
+    print("{}")
+"""
+
+
+@pytest.mark.parametrize("how", ["adds", "rewrites", "removes"])
+def test_what_a_run_does_to_its_folder_reaches_no_other_run(
+    make: Make, session: Session, how: str
+) -> None:
+    """An argument of one caller neither shuts the tool for others nor changes what they get."""
+    files = {"main.py": MARKS, "rules.txt": f"deny what {how}"}
+    record = make(MARKS, name=f"marks-{how}", files=files)
+
+    assert session.call(record.id, {"how": how}).status is Status.COMPLETED
+
+    whole = {"found": ["main.py", "rules.txt"], "rule": f"deny what {how}"}
+    assert session.call(record.id, {}).output == whole
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,10 @@ class RustCodeTools:
                 )
         except Refused as refused:
             return _failed(refused.failure, blocked=True)
+        finally:
+            # What one call leaves there would keep the tool from all others.
+            with suppress(OSError):
+                tool.restore()
         answer = read_output(outcome)
         return _failed(answer) if isinstance(answer, StructuredFailure) else completed(answer)
 

@@ -100,14 +100,14 @@ class ScriptArtifacts:
         confine, why = self._confines(call)
         told = {"enforced": confine, "why": why}
         call.draft("holon-script-tools", {"confinement": told, "interpreter": interpreter})
-        with sealed(program_bytes(tool, command.program)) as program:
+        with sealed(program_bytes(tool, command.program)) as program, tool.copied() as folder:
             outcome = call.run_process(
                 argv,
-                cwd=tool.folder,
+                cwd=folder,
                 env=env,
                 stdin_fd=program,
                 confine=confine,
-                reads=(tool.folder, *prefix_of(interpreter)),
+                reads=(folder, *prefix_of(interpreter)),
             )
         answer = _refused_input(outcome) or read_output(outcome)
         return _failed(answer) if isinstance(answer, StructuredFailure) else completed(answer)
@@ -120,7 +120,8 @@ class ScriptArtifacts:
             "command": [command.interpreter, command.program, *command.words],
             "program_sha256": digests[command.program],
             "HOLON_INPUT_JSON": dict(call.arguments),
-            "working_directory": str(tool.folder),
+            "sources": str(tool.folder),
+            "working_directory": "a copy of the sources, made for the run",
             "workspace_root": self._root(call),
             "secrets": [slot.name for slot in call.tool.secret_slots],
             "confinement": "required" if call.confined else self._settings.mode,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holon_core.wire.canonical import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from holon_core.records.frozen import FrozenToolRecord
 
 FILES_DOMAIN = "holon-frozen-files/1"
@@ -39,14 +41,10 @@ def managed(root: Path, record: FrozenToolRecord, read: Callable[[str], bytes]) 
     place.parent.mkdir(exist_ok=True, mode=0o700)
     made = tempfile.mkdtemp(prefix=".making-", dir=place.parent)
     try:
-        folder = type(place)(made)
+        folder = Path(made)
         (folder / "src").mkdir(mode=0o700)
         (folder / "build").mkdir(mode=0o700)
-        for each in record.definition.files:
-            target = folder / "src" / each.path
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            target.write_bytes(read(each.sha256))
-            target.chmod(0o400)
+        _fill(folder / "src", record, read)
         try:
             folder.rename(place)
         except OSError:
@@ -56,3 +54,63 @@ def managed(root: Path, record: FrozenToolRecord, read: Callable[[str], bytes]) 
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return place
+
+
+@contextmanager
+def copied(record: FrozenToolRecord, read: Callable[[str], bytes]) -> Iterator[Path]:
+    """Give a folder with the sources of a tool that is one run's own, and gone after it.
+
+    What a run writes there reaches no other: modes alone would not see to that, for they bind
+    neither who owns the folder nor the superuser.
+
+    Args:
+        record: The tool.
+        read: Gives the bytes of a digest, checked.
+    """
+    made = Path(tempfile.mkdtemp(prefix="holon-run-")).resolve()
+    try:
+        _fill(made, record, read)
+        for folder in _folders(made):
+            folder.chmod(0o500)
+        yield made
+    finally:
+        for folder in _folders(made):
+            # A folder that may not be written to can't be emptied.
+            with suppress(OSError):
+                folder.chmod(0o700)
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def restore(folder: Path, record: FrozenToolRecord, read: Callable[[str], bytes]) -> None:
+    """Make a folder what it was filled with, after a run that may have written to it."""
+    wanted = {folder / each.path: each for each in record.definition.files}
+    within = {parent for place in wanted for parent in place.parents}
+    for place in sorted(folder.rglob("*"), reverse=True):
+        if place.is_dir() and not place.is_symlink():
+            if place not in within:
+                place.rmdir()
+        elif place not in wanted or not _is_as_filled(place, wanted[place].sha256):
+            place.unlink()
+    _fill(folder, record, read)
+
+
+def _is_as_filled(place: Path, digest: str) -> bool:
+    return not place.is_symlink() and sha256(place.read_bytes()).hexdigest() == digest
+
+
+def _fill(folder: Path, record: FrozenToolRecord, read: Callable[[str], bytes]) -> None:
+    """Write the sources into a folder, where they are not there."""
+    for each in record.definition.files:
+        target = folder / each.path
+        if target.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        target.write_bytes(read(each.sha256))
+        target.chmod(0o400)
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """Go through a folder and those in it, from above, so that each can be opened first."""
+    yield top
+    for path, names, _ in os.walk(top):
+        yield from (Path(path, name) for name in names if not Path(path, name).is_symlink())

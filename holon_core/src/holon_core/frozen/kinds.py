@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holon_core.frozen.folders import managed
+from holon_core.frozen.folders import copied, managed, restore
 from holon_core.plugins.faults import told
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.frozen_kind import FrozenTool
@@ -62,6 +62,8 @@ class Kinds:
             folder=place / "src",
             build_folder=place / "build",
             read=lambda path: self.file(by_path[path]),
+            copied=lambda: copied(record, self.file),
+            restore=lambda: restore(place / "src", record, self.file),
         )
 
     def unready(self, record: FrozenToolRecord) -> list[StructuredFailure]:

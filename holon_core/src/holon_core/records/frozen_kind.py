@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,13 +28,17 @@ class FrozenTool(Record):
     definition is there, and nothing is written there by anybody else. ``build_folder`` is the
     kind's own for this digest, beside it, made when first asked for. ``read(path)`` gives the
     bytes of a source file from the store, checked by digest: what is read there can't have been
-    swapped on disk.
+    swapped on disk. ``copied()`` is a context with a folder of the sources that is one run's own:
+    where a program runs there, nothing that it writes reaches another run. A kind whose programs
+    have to run in ``folder`` itself calls ``restore()`` after each, which makes it as it was.
     """
 
     record: FrozenToolRecord
     folder: Path
     build_folder: Path
     read: Callable[[str], bytes] = field(repr=False)
+    copied: Callable[[], AbstractContextManager[Path]] = field(repr=False)
+    restore: Callable[[], None] = field(repr=False)
 
     @property
     def definition(self) -> FrozenToolDefinition:
