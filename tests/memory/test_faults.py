@@ -136,6 +136,11 @@ def test_a_missing_command_blocks_and_gives_the_approval_back(opened, write, com
     assert result.status is holon.Status.BLOCKED
     assert code_of(result) == "dependency_missing"
     assert "holon.toml" in result.failure.message
+    trail = [each.body for each in rt.evidence.read(result.call_id)]
+    assert [each["kind"] for each in trail] == ["held", "approved", "accepted", "blocked"]
+    assert trail[-1]["failure"]["code"] == "dependency_missing"
+    assert trail[-1].get("from_tool", []) == []
+    assert [each.state.value for each in rt.approvals.list(state=None)] == ["approved"]
 
 
 def test_a_failure_of_the_store_says_what_the_command_said(rt, write, tmp_path):
@@ -192,6 +197,8 @@ def test_a_full_disk_leaves_the_store_as_it_was(opened, fake, write, project, tm
     assert failed
     assert {code_of(each) for each in failed} == {"tool_failed"}
     assert all("full" in each.failure.message for each in failed)
+    for each in failed:
+        assert_evidence_of_the_run(rt, each)
     assert len(session.call(SEARCH, {"query": "first"}).output["results"]) == 1
     kept = sum(each.failure is None for each in results)
     found = session.call(SEARCH, {"query": "x" * 900}).output["results"]
@@ -217,6 +224,8 @@ def test_a_store_that_is_damaged_inside_is_a_failure_and_left_alone(rt, write, p
 
     assert {code_of(each) for each in results} == {"tool_failed"}
     assert all("malformed" in each.failure.message for each in results)
+    for each in results:
+        assert_evidence_of_the_run(rt, each)
     assert file.read_bytes() == damaged
 
 
@@ -283,7 +292,9 @@ def test_a_command_that_dies_while_writing_leaves_a_sound_store(opened, fake, wr
     )
     rt = opened(memory={"command": fake(dying)})
 
-    assert code_of(write(rt, content="second")) == "killed_by_signal"
+    killed = write(rt, content="second")
+    assert code_of(killed) == "killed_by_signal"
+    assert_evidence_of_the_run(rt, killed)
     session = rt.session(principal="ann", workspace=project)
     assert session.call(SEARCH, {"query": "second"}).output["results"] == []
     assert len(session.call(SEARCH, {"query": "first"}).output["results"]) == 1

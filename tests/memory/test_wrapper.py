@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -127,25 +128,120 @@ def test_arguments_outside_the_wrapper_s_schema_are_refused(rt, project, tool, p
     assert result.failure.details["path"] == path
 
 
-def test_a_registered_secret_is_written_nowhere(opened, project, tmp_path, monkeypatch):
-    """Neither the request nor the write takes it, and the approval stays unspent."""
-    monkeypatch.setenv("SHOP_KEY", "k-9f8e7d6c5b4a")
+SHOP = "k-9f8e7d6c5b4a"
 
-    rt = opened()
-    rt.register(lambda key: None, name="use", effects="none", secrets={"key": "env:SHOP_KEY"})
+
+@pytest.mark.parametrize("by", ["holon.toml", "a tool that was never called"])
+def test_a_registered_secret_is_written_nowhere(opened, project, tmp_path, monkeypatch, by):
+    """Neither the request nor the write takes it, though nothing ever fetched it."""
+    monkeypatch.setenv("SHOP_KEY", SHOP)
+    rt = opened(**({"secrets": {"shop": "env:SHOP_KEY"}} if by == "holon.toml" else {}))
+    if by != "holon.toml":
+        rt.register(lambda key: None, name="use", effects="none", secrets={"key": "env:SHOP_KEY"})
     session = rt.session(principal="ann", workspace=project)
-    early = session.call(WRITE, {"content": "the key is k-9f8e7d6c5b4a"}).held
-    assert session.call("host.app/use").status is holon.Status.COMPLETED
+    early = session.call(WRITE, {"content": f"the key is {SHOP}"}).held
     rt.approvals.approve(early, by="bob", reason="not seen")
 
     released = session.release(early)
-    asked = session.call(REQUEST, {"content": "x", "tags": ["k-9f8e7d6c5b4a"]})
+    asked = session.call(REQUEST, {"content": "x", "tags": [SHOP]})
 
     assert code_of(released) == "secret_in_content"
     assert code_of(asked) == "secret_in_content"
     assert asked.failure.details["path"] == "/tags"
     stored = [file.read_bytes() for file in (tmp_path / "root" / "plugins").rglob("*.db*")]
-    assert not any(b"k-9f8e7d6c5b4a" in data for data in stored)
+    assert not any(SHOP.encode() in data for data in stored)
+
+
+def test_a_secret_that_is_known_is_not_even_held(opened, project, tmp_path, monkeypatch):
+    """Nobody is asked to approve it, and the store never holds it."""
+    monkeypatch.setenv("SHOP_KEY", SHOP)
+    rt = opened(secrets={"shop": "env:SHOP_KEY"})
+    session = rt.session(principal="ann", workspace=project)
+    assert code_of(session.call(REQUEST, {"content": SHOP})) == "secret_in_content"
+
+    refused = session.call(WRITE, {"content": f"now {SHOP} is known"})
+    shown = session.dry_run(WRITE, {"content": SHOP})
+
+    assert (code_of(refused), refused.held) == ("secret_in_content", None)
+    assert code_of(shown) == "secret_in_content"
+    assert rt.approvals.list() == ()
+    rt.close()
+    assert f"now {SHOP}".encode() not in (tmp_path / "root" / "holon.db").read_bytes()
+
+
+def _import(rt, project, file):
+    caller = rt.session(principal="ann", workspace=project).caller
+    given = {"input": str(file)}
+    return rt.dispatch("memory/import", given, caller=caller, authorities=holon.Authority)
+
+
+def test_an_import_leaves_a_registered_secret_out(opened, project, tmp_path, monkeypatch):
+    """Though nothing ever fetched it; the line is named, the value is not."""
+    monkeypatch.setenv("SHOP_KEY", SHOP)
+    rt = opened(secrets={"shop": "env:SHOP_KEY"})
+    file = tmp_path / "in.jsonl"
+    file.write_text(f'"fine"\n{{"content": "x", "tags": ["{SHOP}"]}}\n"{SHOP}"\n')
+
+    taken = _import(rt, project, file)
+
+    assert (taken["imported"], taken["skipped"]) == (1, 2)
+    assert [each.split(":")[0] for each in taken["problems"]] == ["line 2", "line 3"]
+    assert SHOP not in str(taken)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such modes there")
+def test_the_store_is_its_owner_s_alone(rt, project, tmp_path, write):
+    """The file, what SQLite puts beside it, and the folder."""
+    write(rt, content="hello")
+    (file,) = (tmp_path / "root").rglob("memory.db")
+
+    assert {each.stat().st_mode & 0o777 for each in file.parent.iterdir()} == {0o600}
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+class _Vault:
+    """A provider whose server does not answer."""
+
+    scheme = "vault"
+
+    def resolve(self, rest):
+        raise ConnectionError(rest)
+
+    def available(self, rest):
+        return True
+
+
+class _Vaults:
+    """The plugin that brings it."""
+
+    @staticmethod
+    @holon.hookimpl
+    def holon_secret_providers(host):
+        """Offer it."""
+        return [_Vault()]
+
+
+def test_a_secret_that_cannot_be_fetched_blocks_the_write(opened, project, tmp_path, write):
+    """Nobody can tell what the content holds; the approval is not used up."""
+    rt = opened(_Vaults, secrets={"shop": "vault:shop"})
+    file = tmp_path / "in.jsonl"
+    file.write_text('"hello"\n')
+
+    result = write(rt, content="hello")
+    with pytest.raises(holon.Refused) as imported:
+        _import(rt, project, file)
+
+    assert (result.status, code_of(result)) == (holon.Status.BLOCKED, "secret_unresolved")
+    assert "whether a registered secret is in it" in result.failure.message
+    assert imported.value.failure.code == "secret_unresolved"
+    assert [each.state.value for each in rt.approvals.list(state=None)] == ["approved"]
+
+
+def test_a_secret_that_has_no_value_here_is_passed_over(opened, write):
+    """There is nothing that could be found."""
+    rt = opened(secrets={"none": "env:NO_SUCH_KEY", "gone": "file:gone", "odd": "nobody:x"})
+
+    assert write(rt, content="hello").status is holon.Status.COMPLETED
 
 
 def test_a_dry_run_shows_the_exact_command_and_starts_nothing(rt, project, tmp_path):

@@ -109,6 +109,7 @@ def open_file(path: str) -> sqlite3.Connection:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RuntimeFailure(f"cannot make {place.parent}: {error.strerror}") from None
+    _make_private(place)
     connection = sqlite3.connect(place, timeout=BUSY_MS / 1000, isolation_level=None)
     try:
         _prepare(connection)
@@ -116,6 +117,15 @@ def open_file(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _make_private(place: Path) -> None:
+    """Make the file its owner's alone, where it is not there; what SQLite adds follows it."""
+    try:
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError:
+        # SQLite says better what is wrong with the place.
+        return
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

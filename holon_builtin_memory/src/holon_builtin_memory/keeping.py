@@ -11,7 +11,7 @@ from holon_builtin_memory.answers import memory, seconds, word
 from holon_builtin_memory.descriptors import PRINTED_BYTES
 from holon_builtin_memory.lane import folder_of
 from holon_builtin_memory.program import Program
-from holon_builtin_memory.refusals import refuse
+from holon_builtin_memory.refusals import Refused, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +109,9 @@ class Keeper:
         place = Path(given["input"]).expanduser()
         run = _runner(door)
         guard = door.runtime._parts.guard
+        unknown = guard.know_secrets()
+        if unknown is not None:
+            raise Refused(unknown, started=False)
         total = {"total": 0, "imported": 0, "merged": 0, "skipped": 0}
         problems: list[str] = []
         lines, of = _lines(place), _count(place)

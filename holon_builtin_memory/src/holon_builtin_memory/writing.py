@@ -8,6 +8,8 @@ from holon_builtin_memory.answers import memory
 from holon_builtin_memory.lane import WRITE
 from holon_builtin_memory.refusals import Refused, refuse
 from holon_builtin_memory.tool import MemoryTool, workspace_of
+from holon_core.errors import Refused as Unaskable
+from holon_core.records.failure import failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +25,7 @@ class WriteMemory(MemoryTool):
     def run(self, call: SealedCall) -> dict[str, Any]:
         """Add it."""
         workspace = workspace_of(call)
-        refuse_secrets(call)
+        _refuse_registered(call)
         run = self.program.runner(call)
         if call.arguments.get("tags") and "tags" not in self.program.extensions(run, workspace):
             text = "the configured memory command keeps no tags; write without them"
@@ -39,7 +41,14 @@ class WriteMemory(MemoryTool):
         return {**written, "memory": memory(data["memory"])}
 
     def preview(self, call: SealedCall, /) -> Mapping[str, Any]:
-        """Show also the program and what it is given."""
+        """Show also the program and what it is given.
+
+        Raises:
+            Refused: ``secret_in_content``: nobody is asked about it, and nothing holds it.
+        """
+        place = _place_of_secret(call)
+        if place is not None:
+            raise Unaskable(failure("secret_in_content", path=place))
         shown = {**super().preview(call)}
         options, content = _options(call.arguments), call.arguments["content"]
         shown["argv"] = self.program.argv(workspace_of(call), options, content)
@@ -52,7 +61,7 @@ class RequestApproval(MemoryTool):
     def run(self, call: SealedCall) -> dict[str, Any]:
         """Ask for it."""
         workspace_of(call)
-        refuse_secrets(call)
+        _refuse_registered(call)
         answer = call.request_approval(WRITE, call.arguments)
         if answer.failure is None:
             return {"state": "approved", "approval": None, "tool": WRITE}
@@ -62,17 +71,26 @@ class RequestApproval(MemoryTool):
         return {"state": "pending", "approval": pending, "tool": WRITE}
 
 
-def refuse_secrets(call: SealedCall) -> None:
-    """Keep a registered secret out of the store.
+def _refuse_registered(call: SealedCall) -> None:
+    """Keep every registered secret out of the store, those that nobody fetched yet too.
 
     Raises:
-        Refused: ``secret_in_content``; nothing ran.
+        Refused: ``secret_in_content``; ``secret_unresolved`` where nobody can tell. Nothing ran.
     """
+    unknown = call.know_secrets()
+    if unknown is not None:
+        raise Refused(unknown, started=False)
+    place = _place_of_secret(call)
+    if place is not None:
+        raise refuse("secret_in_content", started=False, path=place)
+
+
+def _place_of_secret(call: SealedCall) -> str | None:
     for name in ("content", "tags"):
         value = call.arguments.get(name)
-        for text in [value] if isinstance(value, str) else value or []:
-            if call.holds_secret(text):
-                raise refuse("secret_in_content", started=False, path=f"/{name}")
+        if any(map(call.holds_secret, [value] if isinstance(value, str) else value or [])):
+            return f"/{name}"
+    return None
 
 
 def _options(arguments: Mapping[str, Any]) -> list[str]:

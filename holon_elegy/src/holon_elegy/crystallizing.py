@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from elegy_contracts import canonical, examine
 from holon_core.errors import Refused, Rejected
+from holon_core.guard.secrecy import know_registered
 from holon_core.operations.answers import to_json
-from holon_core.records.failure import StructuredFailure, failure
+from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.frozen import FrozenState, FrozenToolRecord
 from holon_core.records.words import EFFECT_ORDER, ApprovalRequirement, Effect
@@ -158,8 +159,11 @@ def _provenance(record: FrozenToolRecord) -> dict[str, Any]:
 
 def _private(runtime: Runtime, record: FrozenToolRecord, made: Any) -> Iterator[Finding]:
     """Find ids, places and secrets of this store in any text of a definition."""
-    _know_secrets(runtime, record)
-    names = [*_places(runtime), *(slot.ref for slot in record.definition.secret_slots)]
+    references = [slot.ref for slot in record.definition.secret_slots]
+    unknown = know_registered(runtime._guard, references)
+    if unknown is not None:
+        yield Finding(code="record_invalid", message=unknown.message)
+    names = [*_places(runtime), *references]
     for path, text in _texts(made, ""):
         if _ID.search(text) or any(name in text for name in names if len(name) >= SHORTEST):
             message = "an id, a place or a secret reference of this host stands in it"
@@ -178,16 +182,6 @@ def _places(runtime: Runtime) -> Iterator[str]:
         for each in page:
             yield from (each.id, each.root_path)
         after = page[-1].id
-
-
-def _know_secrets(runtime: Runtime, record: FrozenToolRecord) -> None:
-    """Have every secret that is bound here known, so that its value is found in any text."""
-    guard = runtime._guard
-    slots = [slot.ref for slot in record.definition.secret_slots]
-    for ref in dict.fromkeys([*slots, *guard.secrets.references]):
-        found = guard.secrets.fetch(ref)
-        if not isinstance(found, StructuredFailure):
-            guard.redactor.register(ref, found.reveal())
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:

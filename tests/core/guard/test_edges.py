@@ -20,9 +20,9 @@ from holon_core.guard.grants import checked_pattern
 from holon_core.guard.redaction import Redactor
 from holon_core.guard.running import Running
 from holon_core.guard.sealed import mint
-from holon_core.guard.secrecy import where_secret
+from holon_core.guard.secrecy import know_registered, where_secret
 from holon_core.guard.trial import trial
-from holon_core.records.outcome import ExecutorStatus
+from holon_core.records.outcome import ExecutorStatus, completed
 
 READ, WRITE = "host.app/read", "host.app/write"
 
@@ -185,6 +185,52 @@ def test_a_tool_can_tell_whether_a_text_holds_a_secret(open_runtime, monkeypatch
     rt = open_runtime(tells)
 
     assert rt.session(principal="ann").call("host.app/tells").output == {"result": [True, False]}
+
+
+def test_a_tool_can_have_every_registered_secret_known(open_runtime, monkeypatch):
+    """Those of other tools, never called, and those of holon.toml; a preview fetches none."""
+    monkeypatch.setenv("TOKEN", "sesame-1234")
+    monkeypatch.setenv("BOUND", "bound-5678")
+    texts = ["open sesame-1234", "bound-5678", "open"]
+    previewed = []
+
+    def run(call):
+        early = [call.holds_secret(each) for each in texts]
+        assert call.know_secrets() is None
+        return completed({"early": early, "found": [call.holds_secret(each) for each in texts]})
+
+    def preview(call):
+        with pytest.raises(holon.Misuse, match="works while the tool runs"):
+            call.know_secrets()
+        previewed.append([call.holds_secret(each) for each in texts])
+        return {}
+
+    rt = open_runtime(config={"secrets": {"bound": "env:BOUND", "none": "env:NO_SUCH"}})
+    rt.register(lambda key: None, name="other", effects="none", secrets={"key": "env:TOKEN"})
+    rt.register(lambda: None, name="looks", effects="none")
+    behind(rt, "host.app/looks", run).preview = preview
+    session = rt.session(principal="ann")
+    session.dry_run("host.app/looks")
+
+    result = session.call("host.app/looks")
+
+    assert result.output == {"early": [False] * 3, "found": [True, True, False]}
+    assert previewed == [[False] * 3]
+
+
+def test_a_secret_that_nobody_can_tell_is_said_to_be_one(open_runtime, tmp_path):
+    """A provider that fails, and more secrets than are known at a time."""
+    (tmp_path / "no-text").write_bytes(b"\xff\xfe\xff\xfe")
+    broken = {"secrets": {"odd": f"file:{tmp_path / 'no-text'}"}}
+
+    failing = know_registered(open_runtime(config=broken)._guard)
+    many = know_registered(open_runtime()._guard, [f"env:NONE_{n}" for n in range(1025)])
+
+    assert failing is not None
+    assert many is not None
+    assert failing.code == many.code == "secret_unresolved"
+    assert failing.details["exception"] == "UnicodeDecodeError"
+    assert "more than 1024 secrets" in many.message
 
 
 def test_a_secret_in_a_name_is_told_by_its_object():

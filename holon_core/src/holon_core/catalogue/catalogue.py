@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
 
-from holon_core.catalogue.codec import descriptor_from, pinned_digest
+from holon_core.catalogue.codec import descriptor_from, pinned_digest, slot_references
 from holon_core.ids import id_problem
 from holon_core.records.lane import executor_of
 from holon_core.records.words import READ_ONLY, Effect, Origin
@@ -259,6 +259,7 @@ class Catalogue:
         self._order: list[str] = []
         self._read: OrderedDict[str, Entry] = OrderedDict()
         self._pins: dict[str, str] | None = None
+        self._references: tuple[tuple[int, int], tuple[str, ...]] | None = None
         self._lock = threading.Lock()
         # Counts what was put: the stored entries have the store's revision for that.
         self.changes = 0
@@ -370,6 +371,25 @@ class Catalogue:
             if entry is not None:
                 found[each] = (entry, None if pin is None else pinned_digest(pin.body))
         return found
+
+    def secret_references(self) -> tuple[str, ...]:
+        """Return the reference of every secret that any tool names, each once."""
+        revision = self._store.read(lambda tables: tables.revision())
+        with self._lock:
+            own, moment = list(self._own.values()), (self.changes, revision)
+            if self._references is not None and self._references[0] == moment:
+                return self._references[1]
+        found = dict.fromkeys(slot.ref for each in own for slot in each.tool.secret_slots)
+        after = ""
+        while rows := self._store.read(
+            lambda tables, after=after: tables.list_documents(TOOLS, after=after, limit=1000)  # type: ignore[misc]
+        ):
+            found.update(dict.fromkeys(ref for row in rows for ref in slot_references(row.body)))
+            after = rows[-1].id
+        made = tuple(found)
+        with self._lock:
+            self._references = moment, made
+        return made
 
     @property
     def moment(self) -> tuple[int, int]:

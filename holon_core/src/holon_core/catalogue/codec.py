@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from holon_core.records.tool import (
@@ -14,6 +15,8 @@ from holon_core.records.tool import (
 )
 from holon_core.records.words import ApprovalRequirement, Effect, Origin, Posture
 from holon_core.store.rows import decodes, text
+
+_SLOTS = rb'"secret_slots": ?\[\['
 
 
 def descriptor_json(tool: RuntimeToolDescriptor) -> dict[str, Any]:
@@ -85,6 +88,15 @@ def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
         digest=data["digest"],
         lifecycle=text(data.get("lifecycle", "")),
     )
+
+
+@decodes("a definition")
+def slot_references(body: bytes) -> tuple[str, ...]:
+    """Return which secrets a stored descriptor refers to."""
+    # Most name none, and need not be parsed. A schema may hold the same words: that costs a look.
+    if not re.search(_SLOTS, body):
+        return ()
+    return tuple(text(ref) for _, ref, _ in json.loads(body)["secret_slots"])
 
 
 @decodes("a pin")

@@ -97,7 +97,7 @@ def _mark(path: Path) -> object:
         found = path.stat()
     except OSError as error:
         return error.errno
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _holon_table(document: Mapping[str, Any], findings: Findings) -> Mapping[str, Any]:

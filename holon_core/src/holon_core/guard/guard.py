@@ -141,12 +141,19 @@ class Guard:
         self.skill_of: Callable[[str], str | None] = lambda _: None
         self._output_classes = tuple(output_classes)
         services.requester = self.request
+        services.knower = self.know_secrets
 
     def request(self, attempt: Attempt) -> ToolResult:
         """Take the steps of a request for an approval that a tool makes while it runs."""
         from holon_core.guard.drive import request
 
         return request(self, attempt)
+
+    def know_secrets(self) -> StructuredFailure | None:
+        """Fetch every registered secret; see ``secrecy.know_registered``."""
+        from holon_core.guard.secrecy import know_registered
+
+        return know_registered(self)
 
     def through(
         self,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Tables
 
 MAX_PENDING = 100
-# The one thing that a preview may refuse.
-ARGUMENTS = "arguments_invalid"
+# What a preview may refuse: arguments that make no request, or that hold a secret.
+OF_ARGUMENTS = frozenset({"arguments_invalid", "secret_in_content"})
 
 
 def hold(
@@ -165,4 +165,4 @@ def _of_arguments(guard: Guard, refused: BaseException) -> StructuredFailure | N
         problem = foreign_failure(guard, refused.failure)  # type: ignore[attr-defined]
     except Exception:
         return None
-    return problem if problem is not None and problem.code == ARGUMENTS else None
+    return problem if problem is not None and problem.code in OF_ARGUMENTS else None

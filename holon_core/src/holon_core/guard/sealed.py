@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holon_core.guard.services import CallServices
     from holon_core.process import ProcessOutcome
     from holon_core.records.caller import CallerContext
+    from holon_core.records.failure import StructuredFailure
     from holon_core.records.result import ToolResult
     from holon_core.records.tool import Limits, RuntimeToolDescriptor
     from holon_core.records.words import Posture
@@ -122,8 +123,30 @@ class SealedCall:
             raise Misuse(f"{self.tool.id} declares no secret slot {slot!r}") from None
 
     def holds_secret(self, text: str) -> bool:
-        """Tell whether a text contains the value of a secret that this runtime knows."""
+        """Tell whether a text contains the value of a secret that this runtime knows.
+
+        It knows what it fetched since it was opened; ``know_secrets`` fetches the rest.
+        """
         return self._services.clean(text) != text
+
+    def know_secrets(self) -> StructuredFailure | None:
+        """Fetch every registered secret, so that ``holds_secret`` knows its value.
+
+        For a tool that keeps what it is given in plain, before it does. Registered is what
+        ``holon.toml`` binds and what any tool of the catalogue names. What has no value here is
+        passed over.
+
+        Returns:
+            ``secret_unresolved`` where a provider fails: the tool can't tell, and keeps nothing.
+            Else ``None``.
+
+        Raises:
+            Misuse: The tool is not running: a preview fetches nothing.
+        """
+        self._open("know_secrets()")
+        knower = self._services.knower
+        assert knower is not None, "set before a call is made"
+        return knower()
 
     def request_approval(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Ask, for this caller, for an approval of another tool's call with exactly this payload.

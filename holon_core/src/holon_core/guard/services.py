@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holon_core.guard.redaction import Redactor
     from holon_core.guard.sealed import SealedCall
     from holon_core.process import ProcessOutcome
+    from holon_core.records.failure import StructuredFailure
     from holon_core.records.progress import Progress
     from holon_core.records.result import ToolResult
     from holon_core.store.protocol import Store
@@ -41,6 +42,8 @@ class CallServices:
         self.progress: Callable[[Progress], None] | None = None
         # Set once the guard stands that takes the steps of such a request.
         self.requester: Callable[[Attempt], ToolResult] | None = None
+        # Fetches every registered secret; set with it.
+        self.knower: Callable[[], StructuredFailure | None] | None = None
 
     @property
     def clean(self) -> Callable[[str], str]:

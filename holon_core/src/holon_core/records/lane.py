@@ -58,9 +58,9 @@ class LaneExecutor(Record):
     ``source`` is a source id of the same distribution; what is registered while a runtime is
     open under ``<source>.<more>`` is run, too, unless another executor is for that.
     ``executor`` has ``execute(call)``, sync or async, and ``preview(call)``, which raises
-    ``Refused`` with ``arguments_invalid`` where the arguments make no request, so that nobody is
-    asked to approve it. ``self_limiting``
-    says that it keeps the time limit itself, as everything does that runs through
+    ``Refused`` with ``arguments_invalid`` where the arguments make no request, or with
+    ``secret_in_content`` where they hold a secret, so that nobody is asked to approve it.
+    ``self_limiting`` says that it keeps the time limit itself, as everything does that runs through
     ``call.run_process``. ``confines`` says that all that its tools do they do in programs, run
     through ``call.run_process``, so that a policy can have them confined. ``needs_workspace``
     says that its tools work for a workspace though they touch nothing in its folder: a caller
