@@ -157,6 +157,75 @@ def test_parameters_of_one_name_are_told_apart() -> None:
     }
 
 
+def test_who_is_named_as_a_property_keeps_the_name() -> None:
+    """Whatever comes before: an argument goes where its name says."""
+    names = ["a b", "a_b", "a.b"]
+    made = only(document({"parameters": [{"name": name, "in": "query"} for name in names]}))
+
+    assert {p.name: p.property for p in made.plan.parameters} == {
+        "a_b": "a_b",
+        "a b": "query_a_b",
+        "a.b": "query_a_b_2",
+    }
+
+
+def test_an_operation_that_is_named_as_a_tool_keeps_the_name() -> None:
+    """Whatever comes before it in the document."""
+    answers = {"responses": {"200": {"description": ""}}}
+    ids = {"/first": "get item", "/second": "get-item"}
+    paths = {path: {"get": {**answers, "operationId": name}} for path, name in ids.items()}
+    made = map_document(document(paths=paths))
+
+    assert made.operations["get-item"].plan.path == "/second"
+    assert len(made.operations) == 2
+
+
+def test_a_body_that_a_read_leaves_out_is_said() -> None:
+    """Optional it is left out; required, the operation is refused."""
+    optional = map_document(document({"requestBody": {"content": {}}}))
+    required = map_document(document({"requestBody": {"content": {}, "required": True}}))
+
+    assert [finding.message for finding in optional.findings] == ["the body of a GET is left out"]
+    assert required.refused == {"GET /x": "GET with a body"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://u:s3cr3t@h.example", "https://h.example/a/../b", "https://h.example/%2e%2e/",
+     "https://h.example?x=1", "https://h.example:99999", "https://0177.0.0.1",
+     "https://{region}.example"],
+)  # fmt: skip
+def test_a_server_that_is_no_origin_is_left_out_and_said(url) -> None:
+    """The tools are made all the same: an operator names the server. Its text is not told."""
+    found = map_document(document(servers=[{"url": url}]))
+    [finding] = found.findings
+
+    assert (found.server, finding.path) == ("", "/servers/0/url")
+    assert "s3cr3t" not in finding.message
+    assert len(found.operations) == 1
+
+
+def test_an_operation_with_a_relative_server_of_its_own_is_refused() -> None:
+    """What it is relative to is not known."""
+    found = map_document(document({"servers": [{"url": "/v2"}]}, servers=[{"url": "/v1"}]))
+
+    assert found.refused == {"GET /x": "it has a server of its own"}
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [{"name": "X_Forwarded_For"}, {"name": "Origin"}, {"name": "X-Key\r\nHost"}],
+    ids=["proxy", "origin", "two-lines"],
+)
+def test_a_key_is_sent_under_no_name_that_arguments_may_not_have(scheme) -> None:
+    """A scheme of such a name is left out, and said."""
+    given = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", **scheme}}}
+    found = map_document(document(components=given))
+
+    assert found.schemes == {}
+    assert [finding.path for finding in found.findings] == ["/components/securitySchemes/key"]
+
+
 EFFECTS = {
     "GET": ("get", {}, {Effect.NETWORK_READ}),
     "HEAD": ("head", {}, {Effect.NETWORK_READ}),

@@ -85,17 +85,35 @@ def test_a_capability_runs_by_an_operation(tmp_path, enemy) -> None:
         assert len(enemy.seen) == 1
 
 
-def test_an_operation_does_no_more_than_the_capability_declares(tmp_path, enemy) -> None:
-    """A capability that only reads is not run by a write: policy was asked about a read."""
+def test_an_operation_that_does_more_than_the_capability_declares_is_not_bound(
+    tmp_path, enemy
+) -> None:
+    """A capability that only reads is not run by a write: policy would be asked about a read."""
     with opened(tmp_path / "root") as rt:
-        prepared(rt, enemy.url, effect=holon.Effect.NETWORK_READ)(**FORWARD)
+        bind = prepared(rt, enemy.url, effect=holon.Effect.NETWORK_READ)
+
+        with pytest.raises(Rejected) as rejected:
+            bind(**FORWARD)
+
+        assert [each.path for each in rejected.value.findings] == ["/operation"]
+        assert "network_write" in str(rejected.value)
+        assert list(rt.service("adapters").forwards._kept()) == []
+
+
+def test_a_capability_that_declares_less_later_is_not_run(tmp_path, enemy) -> None:
+    """The dry run says so as well, and nothing is sent."""
+    with opened(tmp_path / "root") as rt:
+        prepared(rt, enemy.url)(**FORWARD)
+        rt.skills.store(SOURCE, [skill(effects=frozenset({holon.Effect.NETWORK_READ}))])
         posture = Posture.ADAPTER_FORWARDED
         rt.skills.approve_execution(ECHO, posture=posture, by="boss", reason="reviewed")
 
+        shown = rt.session(principal="ann").dry_run(ECHO, {"text": "hi"})
         result = rt.session(principal="ann").call(ECHO, {"text": "hi"})
 
         assert result.status is Status.BLOCKED
-        assert "network_write" in result.failure.message
+        assert shown.output["blocked"] == result.failure.code == "live_execution_blocked"
+        assert "network_write" in shown.output["reason"]
         assert enemy.seen == []
 
 

@@ -43,6 +43,7 @@ class Hostile:
         self.seen: list[str] = []
         self.bodies: list[bytes] = []
         self.failures_left = 0
+        self.patience = "3600"
         self.elsewhere = ""
         # Made before any test measures memory, and once.
         _packed_spaces()
@@ -225,7 +226,7 @@ class Hostile:
             yield reply()
 
     def _busy(self, _: str) -> Iterator[bytes]:
-        yield reply(b"", status="429 Too Many Requests", retry_after="3600")
+        yield reply(b"", status="429 Too Many Requests", retry_after=self.patience)
 
     def _wrong_length(self, _: str) -> Iterator[bytes]:
         yield reply(OK, content_length="500")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from holon_adapters.records import Binding, MappedOperation
     from holon_core.plugins.host import PluginHost
     from holon_core.records.tool import RuntimeToolDescriptor
+    from holon_core.records.words import Effect
 
 MAX_LISTED = 1000
 
@@ -151,6 +152,7 @@ class Adapters:
         name: str,
         *,
         capability: str,
+        effects: frozenset[Effect],
         operation: str,
         workspace: str | None = None,
         by: str,
@@ -163,6 +165,7 @@ class Adapters:
         Args:
             name: The adapter.
             capability: Id of the imported capability's tool.
+            effects: What the capability declares.
             operation: The operation, by the id of its tool without the source.
             workspace: Whose adapter it is.
             by: Who says so.
@@ -172,7 +175,8 @@ class Adapters:
 
         Raises:
             Refused: There is no such adapter, or something else runs the capability.
-            Rejected: The adapter is not bound, or has no such operation.
+            Rejected: The adapter is not bound, or has no such operation, or one that does more
+                than the capability declares.
         """
         adapter = self.read(name, workspace=workspace)
         if adapter.binding is None:
@@ -190,7 +194,7 @@ class Adapters:
             provides=tuple(provides),
             at_unix_seconds=int(self._host.clock.now()),
         )
-        self.forwards.add(made)
+        self.forwards.add(made, effects)
         return made
 
     def unbind(self, name: str, *, workspace: str | None = None) -> Registration:

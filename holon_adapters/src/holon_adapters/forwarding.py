@@ -59,16 +59,24 @@ class Forwards:
         self._operations = operations
         self._executor = executor
 
-    def add(self, forward: Forward) -> None:
+    def add(self, forward: Forward, effects: frozenset[Effect]) -> None:
         """Bind an operation to an imported capability.
 
+        Args:
+            forward: The word of the operator.
+            effects: What the capability declares.
+
         Raises:
-            Rejected: The operation is not registered.
+            Rejected: The operation is not registered, or does more than the capability declares.
             Refused: ``conflict``: something else is bound to the capability.
         """
-        if self._operations.mapped().get(forward.tool) is None:
+        found = self._operations.mapped().get(forward.tool)
+        if found is None:
             text = f"the adapter has no operation {forward.tool.partition('/')[2]}"
             raise Rejected("binding", [_finding(text, "/operation")])
+        problem = _beyond(found.value.effects, effects)
+        if problem:
+            raise Rejected("binding", [_finding(problem, "/operation")])
         self._bind(forward)
         self._kept().put(forward.capability, forward)
 
@@ -134,12 +142,16 @@ class ForwardingExecutor:
         return completed(output.get(BODY, {}), outcome.evidence)
 
     def preview(self, call: SealedCall, /) -> Mapping[str, Any]:
-        """Show the request of the operation."""
+        """Show the request of the operation, or what keeps it from being sent.
+
+        Raises:
+            Refused: ``arguments_invalid``: they make no request.
+        """
         try:
             found, arguments = self._prepared(call)
         except CallFailed as problem:
             if problem.code != "arguments_invalid":
-                raise
+                return {"blocked": problem.code, "reason": problem.message}
             raise Refused(failure(problem.code, problem.message, **problem.details)) from None
         return self._executor.shown(call, found, arguments)
 
@@ -148,12 +160,10 @@ class ForwardingExecutor:
         here = None if call.workspace is None else call.workspace.id
         if found.workspace not in (None, here):
             raise CallFailed("wrong_workspace", started=False)
-        beyond = found.effects - _covered(call.tool.effects)
-        if beyond:
-            # Policy judges by what the capability declares: nothing may do more behind it.
-            names = ", ".join(sorted(beyond))
-            text = f"the operation has effects that the capability does not declare: {names}"
-            raise CallFailed("live_execution_blocked", text, started=False)
+        # Looked at again: either may have been registered anew since they were bound.
+        problem = _beyond(found.effects, call.tool.effects)
+        if problem:
+            raise CallFailed("live_execution_blocked", problem, started=False)
         arguments = _mapped(found, call.arguments)
         schema: Any = dict(found.input_schema)
         errors = compiled(schema, digest(schema, domain="holon-schema/1")).errors(arguments)
@@ -163,10 +173,15 @@ class ForwardingExecutor:
         return found, arguments
 
 
-def _covered(declared: frozenset[Effect]) -> frozenset[Effect]:
-    """Return what a capability may do: whoever may change things elsewhere may read there, too."""
+def _beyond(effects: frozenset[Effect], declared: frozenset[Effect]) -> str:
+    """Say which effects of an operation a capability does not declare; nothing where it has all.
+
+    Policy judges by what the capability declares, so that nothing may do more behind it. Whoever
+    may change things elsewhere may read there, too.
+    """
     reads = {Effect.NETWORK_READ} if Effect.NETWORK_WRITE in declared else set()
-    return declared | reads
+    names = ", ".join(sorted(effects - declared - reads))
+    return names and f"the operation has effects that the capability does not declare: {names}"
 
 
 def _mapped(found: Operation, given: Mapping[str, Any]) -> dict[str, Any]:

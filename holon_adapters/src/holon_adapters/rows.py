@@ -147,7 +147,8 @@ def _forward(
     capability = door.runtime.tools.read(given["capability"])
     adapters.forward(
         name,
-        capability=given["capability"],
+        capability=capability.id,
+        effects=capability.effects,
         operation=given["operation"],
         workspace=workspace,
         by=door.caller.principal,

@@ -19,9 +19,19 @@ _PRIVATE = (
     IPv4Network("192.168.0.0/16"),
     IPv4Network("100.64.0.0/10"),
     IPv6Network("fc00::/7"),
+    # Site-local: out of use, and still routed within some networks.
+    IPv6Network("fec0::/10"),
 )
-# Public by the registries, and never a server of anybody: multicast is no unicast address.
-_NEVER = (IPv4Network("224.0.0.0/4"), IPv6Network("ff00::/8"))
+# Public by the registries, or by those that an older Python knows, and never a server of anybody.
+_NEVER = (
+    IPv4Network("192.0.0.0/24"),
+    IPv4Network("192.88.99.0/24"),
+    IPv4Network("224.0.0.0/4"),
+    IPv6Network("3fff::/20"),
+    IPv6Network("ff00::/8"),
+)
+# All that is assigned of IPv6 beside what is named above (IANA, "IPv6 Global Unicast").
+_UNICAST = IPv6Network("2000::/3")
 
 
 @frozen(kw_only=True)
@@ -79,9 +89,10 @@ def kind_of(address: Address) -> str | None:
         return "link_local"
     if _in(seen, _PRIVATE):
         return "private"
-    if seen.is_unspecified or seen.is_reserved or not seen.is_global or _in(seen, _NEVER):
+    elsewhere = seen.version == 6 and seen not in _UNICAST
+    if elsewhere or seen.is_unspecified or seen.is_reserved or not seen.is_global:
         return "never"
-    return None
+    return "never" if _in(seen, _NEVER) else None
 
 
 def _in(address: Address, networks: tuple[Network, ...]) -> bool:

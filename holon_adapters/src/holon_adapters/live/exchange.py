@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 import re
 import ssl
+import time
+from datetime import timezone
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -32,7 +35,6 @@ _GONE = re.compile("disconnected|peer closed|Connection closed")
 # Worth another try, where doing it twice is doing it once.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 FIRST_WAIT_S = 0.2
-LONGEST_WAIT_S = 20.0
 MAX_HEADER_BYTES = 64 * 1024
 ERROR_BODY_BYTES = 16 * 1024
 
@@ -104,10 +106,22 @@ def _may_pass(answer: Answer | None, problem: CallFailed | None) -> bool:
 
 def _pause(answer: Answer | None, tries: int) -> float:
     """Say how long to wait: as the server asks, else twice as long as before, jittered."""
-    asked = "" if answer is None else answer.headers.get("retry-after", "")
-    if asked.isdecimal() and len(asked) < 6:
-        return min(float(asked), LONGEST_WAIT_S)
+    asked = None if answer is None else _asked(answer.headers.get("retry-after", ""))
+    if asked is not None:
+        return asked
     return FIRST_WAIT_S * float(2 ** (tries - 1)) * (0.5 + random.random())  # noqa: S311 - no secret
+
+
+def _asked(value: str) -> float | None:
+    """Read Retry-After, in seconds or as a date (RFC 9110, section 10.2.3)."""
+    if value.isdecimal():
+        return float(value[:12])
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    aware = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    return max(0.0, aware.timestamp() - time.time())
 
 
 def _tried(

@@ -6,7 +6,6 @@ import json
 import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
@@ -18,6 +17,7 @@ from holon_adapters.openapi.schemas import Schemas
 from holon_adapters.openapi.security import read_schemes, read_security
 from holon_adapters.records import MappedOperation, OperationPlan, SchemePlan
 from holon_adapters.request.climbing import climbs
+from holon_adapters.request.origins import BadOrigin, split
 from holon_core.records.finding import Finding
 from holon_core.records.words import Severity
 from holon_core.wire.schema_check import check_schema
@@ -62,6 +62,10 @@ def map_document(data: Any) -> Mapped:
     mapper = _Mapper(document)
     operations: dict[str, MappedOperation] = {}
     refused: dict[str, str] = {}
+    server, problem = _sound_server(document.data.get("servers"))
+    if problem:
+        findings.append(_warning(problem, "/servers/0/url"))
+    exact = _exact_ids(document.data)
     for path, method, item, operation in _operations(document, findings):
         where = f"{method.upper()} {path}"
         pointer = f"/paths/{path.replace('~', '~0').replace('/', '~1')}/{method}"
@@ -74,14 +78,14 @@ def map_document(data: Any) -> Mapped:
             refused[where] = problem.message
             findings.append(Finding(code=problem.code, message=problem.message, path=pointer))
             continue
-        made = _named(made, operations)
+        made = _named(made, operations, exact)
         operations[made.plan.id] = made
         findings += [_warning(note, pointer) for note in notes]
     info = objects(document.data.get("info"))
     return Mapped(
         title=text(info.get("title"))[:200],
         version=str(info.get("version", ""))[:100],
-        server=_server(document.data.get("servers")),
+        server=server,
         schemes=schemes,
         operations=operations,
         findings=tuple(findings),
@@ -128,17 +132,18 @@ class _Mapper:
         for place in (operation, item):
             if _own_server(place, self._document.data):
                 raise Unresolved("operation_unsupported", "it has a server of its own")
-        body_given = operation.get("requestBody")
+        body_given, notes = operation.get("requestBody"), []
         if method in ("GET", "HEAD") and body_given is not None:
-            if objects(body_given).get("required") is True:
+            if self._document.resolved(body_given).get("required") is True:
                 raise Unresolved("operation_unsupported", f"{method} with a body")
+            notes.append(f"the body of a {method} is left out")
             body_given = None
         body, body_property = read_body(self._document, self._inputs, body_given)
         given = [*_listed(item.get("parameters")), *_listed(operation.get("parameters"))]
         parameters = read_parameters(self._document, self._inputs, given, has_body=body is not None)
         properties = parameters.properties + (() if body_property is None else (body_property,))
         _check_path(path, {p.name for p in parameters.plans if p.place == "path"})
-        notes = list(parameters.left_out)
+        notes += parameters.left_out
         input_schema = _checked("input", self._input(properties), notes)
         answers = read_responses(
             self._document, self._outputs, operation.get("responses"), method=method
@@ -235,8 +240,22 @@ def _server(given: Any) -> str:
     url = text(server.get("url"))
     for name, variable in objects(server.get("variables")).items():
         url = url.replace("{" + name + "}", str(objects(variable).get("default", "")))
-    parts = urlsplit(url) if url.isprintable() and "{" not in url else urlsplit("")
-    return url[:500] if parts.scheme in ("http", "https") and parts.hostname else ""
+    return url or "/"
+
+
+def _sound_server(given: Any) -> tuple[str, str]:
+    """Return the URL to propose, and why there is none; one within the document's own is none.
+
+    Nothing of one that is left out is told: a user and a password may stand in it.
+    """
+    url = _server(given)
+    if not url.lower().startswith(("http:", "https:")):
+        return "", ""
+    try:
+        split(url)
+    except BadOrigin as problem:
+        return "", f"the server is left out: {problem}"
+    return url[:500], ""
 
 
 def _description(method: str, path: str, operation: Mapping[str, Any]) -> str:
@@ -257,10 +276,24 @@ def _mark(name: str) -> str:
     return sha256(name.encode()).hexdigest()[:8]
 
 
-def _named(made: MappedOperation, others: Mapping[str, MappedOperation]) -> MappedOperation:
-    """Tell operations of one id apart by what they call."""
+def _exact_ids(data: Mapping[str, Any]) -> frozenset[str]:
+    """Return the ids of the document that are ids of capabilities as they are."""
+    items = objects(data.get("paths")).values()
+    said = (
+        text(each.get("operationId"))
+        for item in items
+        for each in objects(item).values()
+        if isinstance(each, dict)
+    )
+    return frozenset(name for name in said if name and operation_id(name) == name)
+
+
+def _named(
+    made: MappedOperation, others: Mapping[str, MappedOperation], exact: frozenset[str]
+) -> MappedOperation:
+    """Tell operations of one id apart by what they call; who is named so keeps the name."""
     plan = made.plan
-    if plan.id not in others:
+    if plan.id not in others and (plan.id == made.name or plan.id not in exact):
         return made
     from attrs import evolve
 

@@ -11,7 +11,7 @@ from holon_adapters.openapi.document import Unresolved, objects, text
 from holon_adapters.records import BODY, BodyPlan, FieldPlan, ParameterPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from holon_adapters.openapi.document import Document
     from holon_adapters.openapi.schemas import Schemas
@@ -31,12 +31,17 @@ IGNORED_HEADERS = frozenset({"accept", "authorization", "content-type"})
 # Headers of the connection, and those by which proxies and servers tell who asks, or take another
 # method, path or host than the request line's.
 REFUSED_HEADERS = frozenset(
-    {"connection", "content-encoding", "content-length", "cookie", "cookie2", "expect", "host",
-     "forwarded", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
-     "via", "x-client-ip", "x-cluster-client-ip", "x-host", "x-real-ip", "true-client-ip",
-     "x-http-method", "x-http-path-override", "x-method", "x-request-uri"}
+    {"accept-encoding", "cf-connecting-ip", "connection", "content-encoding", "content-length",
+     "cookie", "cookie2", "expect", "fastly-client-ip", "forwarded", "host", "keep-alive",
+     "origin", "remote-user", "te", "trailer", "transfer-encoding", "true-client-ip", "upgrade",
+     "user-agent", "via", "x-client-ip", "x-cluster-client-ip", "x-host", "x-http-method",
+     "x-http-path-override", "x-method", "x-real-ip", "x-remote-addr", "x-remote-user",
+     "x-request-uri"}
 )  # fmt: skip
-REFUSED_PREFIXES = ("proxy-", "sec-", "x-forwarded", "x-original-", "x-rewrite-")
+REFUSED_PREFIXES = (
+    "proxy-", "sec-", "x-amzn-oidc-", "x-appengine-", "x-envoy-", "x-forwarded",
+    "x-goog-authenticated-", "x-ms-client-principal", "x-original-", "x-rewrite-",
+)  # fmt: skip
 # Wherever it stands in a name, and however it is joined.
 _OVERRIDES = re.compile(r"(method|path|url|uri|host)[-_]?override")
 
@@ -80,7 +85,7 @@ def read_parameters(
     if len(by_place) > MAX_PARAMETERS:
         raise Unresolved("operation_unsupported", f"more than {MAX_PARAMETERS} parameters")
     plans, properties, left_out = [], [], []
-    taken: set[str] = {BODY} if has_body else set()
+    own_names = _property_names(by_place, {BODY} if has_body else set())
     key_header = ""
     for (place, name), found in by_place.items():
         if place == "header" and name.lower() in IGNORED_HEADERS:
@@ -88,15 +93,14 @@ def read_parameters(
         if place == "header" and name.lower() == "idempotency-key":
             key_header = name
             continue
-        problem = _problem(place, name)
+        problem = name_problem(place, name)
         required = found.get("required") is True or place == "path"
         if problem and required:
             raise Unresolved("operation_unsupported", problem)
         if problem:
             left_out.append(problem)
             continue
-        own = property_name(name, place, taken)
-        taken.add(own)
+        own = own_names[place, name]
         plans.append(_plan(found, own, place))
         properties.append(_property(schemas, found, own, required=required))
     return Parameters(
@@ -107,7 +111,8 @@ def read_parameters(
     )
 
 
-def _problem(place: str, name: str) -> str:
+def name_problem(place: str, name: str) -> str:
+    """Say why nothing may be sent under a name in a place; nothing where it may."""
     if place not in STYLES_OF or not name:
         return f"a parameter in {place!r:.40} named {name!r:.80}"
     low = name.lower()
@@ -121,9 +126,24 @@ def _problem(place: str, name: str) -> str:
     return ""
 
 
-def property_name(name: str, place: str, taken: set[str]) -> str:
+def _property_names(
+    given: Iterable[tuple[str, str]], taken: set[str]
+) -> dict[tuple[str, str], str]:
+    """Name the properties of the arguments; whose name is usable as it is comes before others."""
+    made: dict[tuple[str, str], str] = {}
+    for place, name in sorted(given, key=lambda each: _usable(each[1]) != each[1]):
+        made[place, name] = own = _property_name(name, place, taken)
+        taken = taken | {own}
+    return made
+
+
+def _usable(name: str) -> str:
+    return _UNUSABLE.sub("_", name).strip("_")[:MAX_PROPERTY]
+
+
+def _property_name(name: str, place: str, taken: set[str]) -> str:
     """Name a property of the arguments as all providers of models take it."""
-    base = _UNUSABLE.sub("_", name).strip("_")[:MAX_PROPERTY] or place
+    base = _usable(name) or place
     if base not in taken:
         return base
     base = f"{place}_{base}"[:MAX_PROPERTY]

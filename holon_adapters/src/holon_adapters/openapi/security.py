@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holon_adapters.openapi.document import Unresolved, objects, text
-from holon_adapters.openapi.parameters import REFUSED_HEADERS, REFUSED_PREFIXES
+from holon_adapters.openapi.parameters import name_problem
 from holon_adapters.records import SchemePlan
 from holon_core.records.finding import Finding
 from holon_core.records.words import Severity
@@ -41,9 +41,8 @@ def _scheme(given: dict[str, Any]) -> SchemePlan:
     kind, scheme = text(given.get("type")), text(given.get("scheme")).lower()
     if kind == "apiKey" and given.get("in") in ("header", "query", "cookie"):
         name = text(given.get("name"))
-        low = name.lower()
-        if not name or low in REFUSED_HEADERS or low.startswith(REFUSED_PREFIXES):
-            raise Unresolved("operation_unsupported", f"a key named {name!r:.80}")
+        if problem := name_problem(given["in"], name):
+            raise Unresolved("operation_unsupported", problem)
         return SchemePlan(place=given["in"], name=name)
     if kind == "http" and scheme == "basic":
         return SchemePlan(place="header", name="Authorization", prefix="Basic ", basic=True)
