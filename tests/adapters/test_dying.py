@@ -1,4 +1,4 @@
-"""A process that dies while it registers an API: what is half done is refused, never run."""
+"""A process that dies while it changes an adapter: the old state stays whole, or the new one is."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ import pytest
 
 import holon_adapters.plugin as lane
 import holon_core as holon
+from holon_adapters.records import Binding
 from holon_core.records.rule import Rule
 
 TOOL = "holon-adapters.notes/read"
-# Registers the second document and dies before, or after, the step that is named.
+# Changes the adapter and dies before, or after, the step that is named.
 DIES = """
 import os, sys
 import holon_adapters.plugin as lane, holon_core as holon
+from holon_adapters.records import Binding
 from holon_core.plugins.documents import Documents
 from holon_core.plugins.host import Host
-root, step, when, path = sys.argv[1:]
-home, name = {"operations": (Documents, "put_all"), "adapter": (Documents, "put"),
-              "definitions": (Host, "register_source")}[step]
+from holon_core.workbench import Workbench
+root, change, step, when = sys.argv[1:]
+home, name = {"operations": (Documents, "put_all"), "document": (Documents, "put"),
+              "definitions": (Host, "register_source"), "taken": (Host, "remove_source"),
+              "gone": (Documents, "remove"), "all": (Workbench, "together")}[step]
 whole = getattr(home, name)
 def dying(*given, **more):
     if when == "before":
@@ -31,26 +35,43 @@ def dying(*given, **more):
     os._exit(9)
 with holon.Runtime.open(root, discover=False, plugins=[lane]) as rt:
     setattr(home, name, dying)
-    rt.service("adapters").register("notes", {
-        "adapter": "holon-adapter/v1", "server": "https://notes.example",
-        "operations": [{"id": "read", "method": "GET", "path": path, "description": "Read.",
-                        "responses": {"200": {"schema": {"type": "object"}}}}]}, by="olga")
+    adapters = rt.service("adapters")
+    if change == "register":
+        adapters.register("notes", {
+            "adapter": "holon-adapter/v1", "server": "https://notes.example",
+            "operations": [{"id": "read", "method": "GET", "path": "/new", "description": "Read.",
+                            "responses": {"200": {"schema": {"type": "object"}}}}]}, by="olga")
+    elif change == "bind":
+        adapters.bind("notes", Binding(
+            origin="https://new.example", by="olga", reason="x", at_unix_seconds=1))
+    else:
+        getattr(adapters, change)("notes")
 """
-
-
-def document(path: str) -> dict[str, Any]:
-    operation = {
-        "id": "read",
-        "method": "GET",
-        "path": path,
-        "description": "Read.",
-        "responses": {"200": {"schema": {"type": "object"}}},
-    }
-    return {
-        "adapter": "holon-adapter/v1",
-        "server": "https://notes.example",
-        "operations": [operation],
-    }
+DOCUMENT: dict[str, Any] = {
+    "adapter": "holon-adapter/v1",
+    "operations": [
+        {
+            "id": "read",
+            "method": "GET",
+            "path": "/old",
+            "description": "Read.",
+            "responses": {"200": {"schema": {"type": "object"}}},
+        }
+    ],
+}
+OLD = "https://old.example/old"
+NEW = {
+    "register": "https://old.example/new",
+    "bind": "https://new.example/old",
+    "unbind": "/old",
+    "remove": None,
+}
+STEPS = {
+    "register": ("operations", "document", "definitions"),
+    "bind": ("document", "definitions"),
+    "unbind": ("document", "definitions"),
+    "remove": ("taken", "gone"),
+}
 
 
 def opened(root: Path) -> holon.Runtime:
@@ -58,33 +79,29 @@ def opened(root: Path) -> holon.Runtime:
     return holon.Runtime.open(root, discover=False, plugins=[lane], config={"rules": rules})
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
-    ("step", "when"),
-    [("operations", "before"), ("operations", "after"), ("adapter", "after"),
-     ("definitions", "before"), ("definitions", "after")],
-)  # fmt: skip
-def test_what_a_crash_leaves_is_the_old_the_new_or_refused(tmp_path, step, when) -> None:
-    """Its dry run shows no mixture of both; registering again heals it."""
+    ("change", "step"),
+    [(change, step) for change, steps in STEPS.items() for step in (*steps, "all")],
+)
+def test_what_a_crash_leaves_is_the_old_or_the_new(tmp_path, change, step, when) -> None:
+    """Never a mixture, and nothing has to be registered again."""
     root = tmp_path / "root"
+    binding = Binding(origin="https://old.example", by="olga", reason="x", at_unix_seconds=1)
     with opened(root) as rt:
-        rt.service("adapters").register("notes", document("/old"), by="olga")
+        rt.service("adapters").register("notes", DOCUMENT, by="olga")
+        rt.service("adapters").bind("notes", binding)
 
-    argv = [sys.executable, "-c", DIES, str(root), step, when, "/new"]
-    died = subprocess.run(argv, check=False)
+    died = subprocess.run([sys.executable, "-c", DIES, str(root), change, step, when], check=False)
 
     with opened(root) as rt:
-        session = rt.session(principal="ann")
-        found = session.dry_run(TOOL, {})
-        codes = {each.code for each in found.blocking_reasons}
-        rt.service("adapters").register("notes", document("/new"), by="olga")
-        healed = session.dry_run(TOOL, {}).output["url"]
+        found = rt.session(principal="ann").dry_run(TOOL, {})
+        registered = [each.name for each in rt.service("adapters").list()]
+    codes = {each.code for each in found.blocking_reasons}
+    shown = (found.output or {}).get("url")
+    done = (step, when) == ("all", "after")
 
-    shown = (found.output or {}).get("url", "").rpartition("/")[2]
     assert died.returncode == 9
-    if (step, when) == ("operations", "before"):
-        assert shown == "old"
-    elif (step, when) == ("definitions", "after"):
-        assert shown == "new"
-    else:
-        assert (shown, "definition_changed" in codes) == ("", True)
-    assert healed == "https://notes.example/new"
+    assert shown == (NEW[change] if done else OLD)
+    assert registered == ([] if done and change == "remove" else ["notes"])
+    assert "definition_changed" not in codes

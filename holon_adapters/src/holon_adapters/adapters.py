@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -23,7 +23,7 @@ from holon_core.records.skill import SkillSourceDescriptor, SkillSourceKind
 from holon_core.records.words import Origin, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from holon_adapters.openapi.operations import Mapped
     from holon_adapters.records import Binding, MappedOperation
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from holon_core.records.words import Effect
 
 MAX_LISTED = 1000
+T = TypeVar("T")
 
 
 @frozen(kw_only=True)
@@ -145,7 +146,9 @@ class Adapters:
         """
         adapter = self.read(name, workspace=workspace)
         checked = checked_binding(binding, adapter)
-        return self._bound(evolve(adapter, binding=checked))
+        made = self._together(lambda: self._bound(evolve(adapter, binding=checked)))
+        self.executor.drop(adapter.source)
+        return made
 
     def forward(
         self,
@@ -203,8 +206,15 @@ class Adapters:
         Raises:
             Refused: There is no such adapter.
         """
-        self.forwards.remove(self.read(name, workspace=workspace).source)
-        return self._bound(evolve(self.read(name, workspace=workspace), binding=None))
+        adapter = self.read(name, workspace=workspace)
+
+        def work() -> Registration:
+            self.forwards.remove(adapter.source)
+            return self._bound(evolve(adapter, binding=None))
+
+        made = self._together(work)
+        self.executor.drop(adapter.source)
+        return made
 
     def remove(self, name: str, *, workspace: str | None = None) -> tuple[str, ...]:
         """Remove an adapter with its operations; evidence of its calls stays.
@@ -216,11 +226,16 @@ class Adapters:
             Refused: There is no such adapter.
         """
         adapter = self.read(name, workspace=workspace)
-        self.forwards.remove(adapter.source)
-        gone = self._host.remove_source(adapter.source).removed
-        self._operations.mapped().remove_all(self._operations.all_of(adapter.source))
-        self._operations.adapters().remove(adapter.source)
-        self._editions.forget(adapter.source)
+
+        def work() -> tuple[str, ...]:
+            self.forwards.remove(adapter.source)
+            gone = self._host.remove_source(adapter.source).removed
+            self._operations.mapped().remove_all(self._operations.all_of(adapter.source))
+            self._operations.adapters().remove(adapter.source)
+            self._editions.forget(adapter.source)
+            return gone
+
+        gone = self._together(work)
         self.executor.drop(adapter.source)
         return gone
 
@@ -282,6 +297,16 @@ class Adapters:
         operations = {
             f"{adapter.source}/{each.plan.id}": each for each in mapped.operations.values()
         }
+        made = self._together(lambda: self._stored(adapter, operations))
+        notes = [f for found in made.findings for f in found]
+        return evolve(
+            made.registration,
+            refused=mapped.refused,
+            findings=(*mapped.findings, *notes),
+        )
+
+    def _stored(self, adapter: StoredAdapter, operations: Mapping[str, MappedOperation]) -> _Made:
+        """Store the operations of a document with the adapter and its tools."""
         stored = self._operations.stored_of(adapter.source)
         new = {
             tool_id: each
@@ -295,27 +320,22 @@ class Adapters:
         )
         made = self._registered(edition, operations)
         self._operations.mapped().remove_all(stored.keys() - operations.keys())
-        notes = [f for found in made.findings for f in found]
-        return evolve(
-            made.registration,
-            refused=mapped.refused,
-            findings=(*mapped.findings, *notes),
-        )
+        return made
 
     def _bound(self, adapter: StoredAdapter) -> Registration:
+        """Store an adapter with the operations that it has."""
         stored = self._operations.stored_of(adapter.source)
         revisions = {tool_id: each.revision for tool_id, each in stored.items()}
         edition = Edition(adapter=adapter, operations=revisions)
-        made = self._registered(edition, {each: found.value for each, found in stored.items()})
-        self.executor.drop(adapter.source)
-        return made.registration
+        operations = {each: found.value for each, found in stored.items()}
+        return self._registered(edition, operations).registration
+
+    def _together(self, work: Callable[[], T]) -> T:
+        """Make one change of the store: whole, or not at all, wherever a process dies."""
+        return self._host.workbench().together(work)
 
     def _registered(self, edition: Edition, operations: Mapping[str, MappedOperation]) -> _Made:
-        """Store an adapter and define its tools.
-
-        The operations are stored before, the definitions last: what a crash leaves half done is
-        refused at every call, since a definition names a digest of all of it.
-        """
+        """Store an adapter and define its tools; a part of one change."""
         adapter = edition.adapter
         self._operations.adapters().put(adapter.source, adapter)
         done = self._host.register_source(
