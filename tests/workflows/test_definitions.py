@@ -291,3 +291,39 @@ def test_a_run_is_drawn_for_a_notebook(flows: Any, ann: Any) -> None:
     assert tags.count("tr") == 3
     assert "demo@1: completed" in text
     assert "answered by <script>x</script>" in text
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "values(steps)[0].output.n",
+        "steps | ai | output | n",
+        "steps.*.output | [0].n",
+        "[steps][0].ai.output.n",
+        "@.steps.ai.output.n",
+        "* | [0].ai.output.n",
+        "(steps | ai).output.n",
+        "steps.[ai.output.n] | [0]",
+        "{all: @}.all.steps.ai.output.n",
+        "not_null(steps.ghost, steps.ai.output.n)",
+    ],
+)
+def test_no_other_way_to_a_step_leads_past_the_gate(flows: Any, expression: str) -> None:
+    """What takes the steps as a whole uses each of them."""
+    ai = node("ai", "ai-step", {"mode": "deterministic", "answer": {"n": 1}})
+
+    found = flows.validate(definition(ai, call("b", n={"from": expression})))
+
+    gates = [each.path for each in found if each.code == "workflow_gate_missing"]
+    assert gates == ["/nodes/1/inputs/n/from"]
+
+
+def test_what_takes_all_steps_is_told_of_those_beside_it(flows: Any) -> None:
+    """Of a step on another way nobody knows whether it has ended by then."""
+    nodes = [call("a"), call("b"), call("c", n={"from": "length(keys(steps))"})]
+    edges = [{"from": "a", "to": "c"}]
+
+    [found] = flows.validate(definition(*nodes, edges=edges))
+
+    assert (found.code, found.severity) == ("workflow_input", "warning")
+    assert "b may or may not have ended" in found.message

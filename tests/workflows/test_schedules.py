@@ -143,11 +143,12 @@ def test_a_start_that_is_refused_keeps_no_other_from_firing(
         demo.schedules.add("demo", {"n": n}, caller=ann.caller, when={"every_s": 60})
         for n in (1, 2)
     ]
+    bench = demo._parts.bench
+    bench.change(lambda change: change.put("schedules", made[0]["id"], {**made[0], "version": "9"}))
     clock.at += 60
-    taken = f"{made[0]['id']}-{int(clock.at)}"
-    demo.start("demo", {"n": 99}, session=ann, run_id=taken)
 
     assert [run.inputs for run in demo.schedules.fire()] == [{"n": 2}]
+    bench.change(lambda change: change.put("schedules", made[0]["id"], made[0]))
     clock.at += 60
     assert len(demo.schedules.fire()) == 2
 

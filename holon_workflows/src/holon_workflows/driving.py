@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from holon_core.records.caller import CallerContext
     from holon_core.session import Session
     from holon_workflows.views import RunView
+
+MAX_RUN_ID = 100
+RUN_ID = re.compile(f"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_RUN_ID - 1}}}")
 
 
 class Driving(Base):
@@ -44,11 +48,16 @@ class Driving(Base):
             inputs: What it takes.
             session: In whose name its steps run.
             version: The newest where none is named; the run stays bound to it.
-            run_id: Under which id; the same id starts once.
+            run_id: Under which id; the same id starts once. Letters, digits and ``._-``, 1 to
+                100, beginning with a letter or digit: ids of runs within a run, and of those that
+                schedules start, have other characters, so that nobody can take them.
 
         Raises:
             Refused: ``unknown_workflow``, ``arguments_invalid``, ``conflict``.
         """
+        if run_id is not None and not RUN_ID.fullmatch(run_id):
+            text = f"a run's id is 1 to {MAX_RUN_ID} of A-Z a-z 0-9 . _ -, a letter or digit first"
+            raise Refused(failure("arguments_invalid", text, path="/run"))
         run = Starting(self.engine).start(
             definition,
             {} if inputs is None else inputs,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from holon_core.errors import JsonRefused
+from holon_core.wire.values import normalise
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,6 +20,8 @@ MAX_VISITS = 200_000
 MAX_LIST = 100_000
 MAX_TEXT = 1_000_000
 MAX_VALUES = 200_000
+# In place of a name: the scope as a whole.
+WHOLE = "@"
 
 
 class ExpressionError(Exception):
@@ -31,15 +36,13 @@ def compiled(expression: str) -> ParsedResult:
         ExpressionError: It is no JMESPath, or longer than 1,000 characters.
     """
     import jmespath
-    from jmespath.exceptions import JMESPathError
 
     if not 0 < len(expression) <= MAX_EXPRESSION_CHARS:
         raise ExpressionError(f"an expression has 1 to {MAX_EXPRESSION_CHARS} characters")
     try:
         return jmespath.compile(expression)
-    except (JMESPathError, RecursionError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ExpressionError(f"not a JMESPath expression: {said[:200]}") from None
+    except Exception as error:
+        raise ExpressionError(f"not a JMESPath expression: {_said(error)}") from None
 
 
 def evaluate(expression: str, scope: dict[str, Any]) -> Any:
@@ -49,20 +52,48 @@ def evaluate(expression: str, scope: dict[str, Any]) -> Any:
         A JSON value; parts of it may be shared with the scope.
 
     Raises:
-        ExpressionError: It cannot be read, does not fit the values, or costs too much.
+        ExpressionError: It cannot be read, does not fit the values, costs too much, or gives
+            what is no JSON value: infinity, an integer beyond ±(2**53-1), half a character.
     """
-    from jmespath.exceptions import JMESPathError
-
     parsed = compiled(expression)
     if parsed.parsed["type"] == "field":
         return scope.get(parsed.parsed["value"])
     try:
         found = _interpreter()(MAX_VISITS).visit(parsed.parsed, scope)
-    except (JMESPathError, RecursionError, ArithmeticError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ExpressionError(said[:200]) from None
+    except ExpressionError:
+        raise
+    except Exception as error:
+        # Functions raise what they like on values that nobody foresaw; a run fails by that, and
+        # nothing else does.
+        raise ExpressionError(_said(error)) from None
     _check_size(found)
-    return found
+    return found if _only_selects(expression) else _sound(found)
+
+
+def _said(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _sound(value: Any) -> Any:
+    try:
+        return normalise(value).value
+    except JsonRefused as error:
+        raise ExpressionError(
+            f"gives no JSON value: {error.message} at {error.path or '/'}"
+        ) from None
+
+
+@lru_cache(maxsize=2048)
+def _only_selects(expression: str) -> bool:
+    """Tell whether an expression gives parts of its scope alone, which are sound already."""
+    todo: list[Any] = [_tree(expression)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            if node["type"] in ("function_expression", "literal"):
+                return False
+            todo += node["children"]
+    return True
 
 
 def condition(expression: str, scope: dict[str, Any]) -> bool:
@@ -81,7 +112,8 @@ def condition(expression: str, scope: dict[str, Any]) -> bool:
 def paths(expression: str) -> list[tuple[str, ...]]:
     """Return the chains of plain fields that an expression begins with at its scope.
 
-    ``steps.find.output.files[0].name`` gives ``("steps", "find", "output", "files")``.
+    ``steps.find.output.files[0].name`` gives ``("steps", "find", "output", "files")``. Where the
+    whole scope is taken, as by ``@`` or ``*``, that is ``("@",)``.
     """
     return list(_paths(_tree(expression), rooted=True))
 
@@ -116,6 +148,9 @@ def _chain(node: dict[str, Any]) -> tuple[str, ...] | None:
 def _paths(node: dict[str, Any], *, rooted: bool) -> Iterator[tuple[str, ...]]:
     """Follow what is evaluated on the scope itself; what is applied to a part is not of it."""
     kind, children = node["type"], node["children"]
+    values_of_all = kind == "value_projection" and children[0]["type"] == "identity"
+    if rooted and (kind == "current" or values_of_all):
+        yield (WHOLE,)
     if kind in ("field", "subexpression"):
         prefix: tuple[str, ...] = ()
         for child in children if kind == "subexpression" else [node]:

@@ -124,10 +124,16 @@ class Schedules(Facet):
         started = []
         kept = self._engine.bench.read(lambda view: list(view.every(SCHEDULES)))
         for _, each in kept:
-            if each["next_at"] is not None and each["next_at"] <= now:
+            if each["next_at"] is None or each["next_at"] > now:
+                continue
+            try:
                 run = self._fire(each, now)
-                if run is not None:
-                    started.append(run)
+            except Exception:
+                # One schedule that cannot start keeps none of the others from it.
+                self._engine.logger.exception("schedule %s", each["id"])
+                continue
+            if run is not None:
+                started.append(run)
         return started
 
     def _fire(self, schedule: dict[str, Any], now: float) -> RunRecord | None:
@@ -160,8 +166,8 @@ class Schedules(Facet):
                 schedule["inputs"],
                 caller=CallerContext(**schedule["caller"]),
                 version=schedule["version"],
-                # Whoever starts it again gets the same run.
-                run_id=f"{schedule['id']}-{int(due)}",
+                # Whoever starts it again gets the same run; no caller can give such an id.
+                run_id=f"{schedule['id']}@{int(due)}",
             )
         except Refused as error:
             self._engine.logger.warning("schedule %s: %s", schedule["id"], error)

@@ -146,19 +146,23 @@ class Serving(Driving):
         """
         leave = stop or threading.Event()
         ended = 0
+        told: dict[str, str] = {}
         while not leave.is_set():
             self.schedules.fire()
             moved, elsewhere, due = 0, 0, []
             for run_id in self._active():
                 if leave.is_set():
                     break
-                before = self._run(run_id)
                 try:
+                    before = self._run(run_id)
                     driven = self.engine.waking.is_due(before)
                     run, taken = self._drive(run_id) if driven else (before, False)
-                except Refused as error:
+                except Exception as error:
                     # One run that cannot go on keeps none of the others from it.
-                    self._host.logger.warning("run %s: %s", run_id, error)
+                    said = f"{type(error).__name__}: {error}"[:500]
+                    if told.get(run_id) != said:
+                        self._host.logger.warning("run %s: %s", run_id, said)
+                        told[run_id] = said
                     continue
                 elsewhere += taken
                 if taken:

@@ -11,7 +11,7 @@ from holon_core.wire.canonical import digest
 from holon_core.wire.schema_check import check_schema
 from holon_core.wire.schema_engine import compiled
 from holon_workflows.definition.checking import Checking, pointer, wrong
-from holon_workflows.expressions import ExpressionError, paths, whole_path
+from holon_workflows.expressions import WHOLE, ExpressionError, paths, whole_path
 
 if TYPE_CHECKING:
     from holon_core.records.finding import Finding
@@ -79,11 +79,42 @@ def check_expression(
         yield wrong("workflow_expression", str(error), path)
         return
     for each in used:
-        if each[0] not in scope:
+        if each[0] == WHOLE or each == ("steps",):
+            yield from _every_step(path, graph, conditions, node)
+        elif each[0] not in scope:
             text = f"{each[0]} is not in scope{nearest(each[0], scope)}; there are "
             yield wrong("workflow_expression", text + ", ".join(sorted(scope)), path)
-        elif each[0] == "steps" and len(each) > 1:
+        elif each[0] == "steps":
             yield from _step(each, path, graph, conditions, node, optional=optional)
+
+
+def _every_step(
+    path: str, graph: Graph, conditions: Conditions | None, node: str | None
+) -> Iterator[Finding]:
+    """Check an expression that takes the steps as a whole, and so whatever any of them gave."""
+    for each in graph.nodes.values():
+        if each.id != node and each.kind == "ai-step" and not _gated(each):
+            yield _ungated(each.id, path)
+    if conditions is None or node is None:
+        return
+    apart = [
+        each
+        for each in graph.nodes
+        if each != node
+        and not conditions.is_before(each, node)
+        and not conditions.is_before(node, each)
+    ]
+    if apart:
+        text = (
+            f"it takes all steps, and {', '.join(apart[:5])} may or may not have ended by then; "
+            "name the steps that are meant"
+        )
+        yield wrong("workflow_input", text, path, severity=Severity.WARNING)
+
+
+def _ungated(step: str, path: str) -> Finding:
+    text = f"what {step} answers is used here, and has to pass an output class or schema first"
+    return wrong("workflow_gate_missing", text, path)
 
 
 def _step(
@@ -106,8 +137,7 @@ def _step(
         return
     source = graph.nodes[step]
     if source.kind == "ai-step" and used[2:3] != ("state",) and not _gated(source):
-        text = f"what {step} answers is used here, and has to pass an output class or schema first"
-        yield wrong("workflow_gate_missing", text, path)
+        yield _ungated(step, path)
     if conditions is None:
         return
     if node is not None and not conditions.is_before(step, node):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import JsonRefused, Refused
@@ -44,7 +44,8 @@ class Starting:
         kept = engine.definitions.read(definition, version)
         bound = engine.definitions.version(kept.id, kept.version)
         given = checked_inputs(bound, inputs)
-        used = dict(self._bound(bound, {}))
+        used = self._used(bound)
+        newest = {name: kept for (name, named), kept in used.items() if named is None}
         run = RunRecord(
             id=run_id,
             root=run_id,
@@ -54,8 +55,8 @@ class Starting:
             caller=caller_json(caller),
             inputs=given,
             created_at=engine.clock.now(),
-            bound=used,
-            pins=dict(self._pins([bound, *self._definitions(used)])),
+            bound={name: kept.version for name, kept in newest.items()},
+            pins=dict(self._pins([bound, *used.values()])),
         )
         event = {**run_event(run), "kind": "run_started", "at": run.created_at}
         draft = engine.ledger.draft(run, event)
@@ -71,32 +72,35 @@ class Starting:
 
         return engine.bench.change(work)
 
-    def _bound(self, definition: Definition, seen: dict[str, str]) -> dict[str, str]:
-        """Bind each workflow that a definition uses, and those that they use, to a version."""
-        for config in configs(definition.document, "sub-workflow"):
-            name = config["workflow"]
-            if name in seen:
-                continue
-            kept = self._engine.definitions.read(name, config.get("version"))
-            seen[name] = kept.version
-            if len(seen) > MAX_WORKFLOWS:
-                text = f"it uses more than {MAX_WORKFLOWS} other workflows"
-                raise Refused(failure("workflow_limit", text))
-            self._bound(self._engine.definitions.version(kept.id, kept.version), seen)
-        return seen
+    def _used(self, definition: Definition) -> dict[tuple[str, str | None], Definition]:
+        """Return each workflow that a definition uses, and those that they use.
 
-    def _definitions(self, used: Mapping[str, str]) -> Iterator[Definition]:
-        for name, version in used.items():
-            yield self._engine.definitions.version(name, version)
+        By its name and the version that is named, which is ``None`` where the newest is meant.
+        """
+        used: dict[tuple[str, str | None], Definition] = {}
+        todo = [definition]
+        while todo:
+            for config in configs(todo.pop().document, "sub-workflow"):
+                named = (config["workflow"], config.get("version"))
+                if named in used:
+                    continue
+                kept = self._engine.definitions.read(*named)
+                used[named] = self._engine.definitions.version(kept.id, kept.version)
+                todo.append(used[named])
+                if len(used) > MAX_WORKFLOWS:
+                    text = f"it uses more than {MAX_WORKFLOWS} other workflows"
+                    raise Refused(failure("workflow_limit", text))
+        return used
 
-    def _pins(self, definitions: list[Definition]) -> Iterator[tuple[str, str]]:
+    def _pins(self, definitions: Iterable[Definition]) -> Iterator[tuple[str, str]]:
         """Bind each tool to the definition that it has now."""
         for definition in definitions:
             for kind in ("capability", "frozen-tool", "adapter-operation"):
                 for config in configs(definition.document, kind):
                     tool = self._engine.bench.tool(config["tool"])
                     if tool is not None:
-                        yield tool.id, config.get("definition", tool.digest)
+                        # A node that names a definition of its own goes by that.
+                        yield tool.id, tool.digest
 
 
 def configs(document: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holon_workflows.engine.engine import Engine
 
 _RESTS = frozenset({RunState.WAITING, RunState.BLOCKED})
+_STARTS = frozenset({StepState.READY, StepState.RUNNING})
 _BROKEN = frozenset({RunState.FAILED, RunState.CANCELLED})
 
 
@@ -45,7 +46,7 @@ class Waking:
             graph = self._engine.definitions.graph(definition, tuple(run.path))
             return self._engine.is_freed(record, graph.nodes[record.node])
         if record.state is not StepState.WAITING:
-            return False
+            return record.state in _STARTS
         if record.due_at is not None and self._engine.clock.now() >= record.due_at:
             return True
         return self._is_over(record, record.wait or {})

@@ -89,6 +89,9 @@ def _child(
             bound=run.bound,
             pins=run.pins,
         )
+    own = (found.parent, found.root, found.digest, found.path, found.caller)
+    if own != ([run.id, step.node.id, index], run.root, definition.digest, path, run.caller):
+        raise Refused(failure("conflict", f"{child_id} is not a run of this step", run=child_id))
     if found.state not in RUN_ENDS:
         driver.advance(driver.place(found))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -84,7 +84,9 @@ def duration(given: Any) -> float:
 
 
 def _number(given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
+    sound = isinstance(given, (int, float)) and not isinstance(given, bool)
+    # Compared, for an integer may be larger than any float.
+    if not sound or not abs(given) <= sys.float_info.max:
         raise NotATime("a finite number of seconds is needed")
     return float(given)
 
