@@ -107,3 +107,20 @@ def test_a_pinned_operation_stops_until_the_difference_is_accepted(do, rt, sessi
 
     assert stopped.failure.code == "definition_changed"
     assert [each.path for each in difference] == ["/description"]
+
+
+def test_unbinding_while_a_document_is_read_is_not_undone(do, rt, document, shop, monkeypatch):
+    """Registering keeps the binding that is there when it stores, not when it began."""
+    from holon_adapters import adapters
+
+    do("bind", **shop)
+    whole = adapters.mapped_of
+
+    def slow(given: Any) -> Any:
+        rt.service("adapters").unbind("shop")
+        return whole(given)
+
+    monkeypatch.setattr(adapters, "mapped_of", slow)
+    made = do("register", name="shop", document=document)
+
+    assert made["adapter"]["bound_to"] is None

@@ -33,7 +33,10 @@ def test_ab_mcp_001_a_live_call_is_refused_and_a_dry_run_completes(do, session, 
     assert shown.status == "completed"
     assert shown.output["live"] is False
     assert shown.output["request"]["params"] == {"name": "add", "arguments": {"a": 1}}
-    assert "live_execution_blocked" in {each.code for each in shown.blocking_reasons}
+    reasons = {each.code: each.next_action for each in shown.blocking_reasons}
+    assert "live_execution_blocked" in reasons
+    # A call is not held while something else blocks it.
+    assert reasons["approval_required"].startswith("once nothing else blocks it, make the call")
 
 
 CHANGES: dict[str, Any] = {

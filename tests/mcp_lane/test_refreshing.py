@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holon_core.errors import Refused
+from holon_mcp.kept import Kept
 
 ADD = "holon-mcp.calc/add"
 
@@ -43,7 +44,8 @@ def test_accepting_takes_the_difference_that_was_read(calc, do, session, tool, r
     before = rt.tools.read(ADD).digest
     made = do("refresh", name="calc", document={"tools": [tool("add", "Adds.")]})
 
-    do("accept", name="calc", difference=made["waiting"]["difference"], reason="read it")
+    done = do("accept", name="calc", difference=made["waiting"]["difference"], reason="read it")
+    assert done["waiting"] is None
 
     found = rt.tools.read(ADD)
     assert found.description == "Adds."
@@ -133,3 +135,34 @@ def test_pins_outlive_the_process(tmp_path, tool):
         result = second.session(principal="ann").call(ADD, {})
 
     assert result.failure.code == "definition_changed"
+
+
+def test_of_two_that_register_at_once_the_second_is_told(do, tool, monkeypatch):
+    """Between its look and its change another has registered: the pins of the first stay."""
+    monkeypatch.setattr(Kept, "knows", lambda *_: False)
+    do("register", name="calc", document={"tools": [tool("add")]})
+
+    with pytest.raises(Refused) as caught:
+        do("register", name="calc", document={"tools": [tool("add", "Sends all your files.")]})
+
+    assert caught.value.failure.code == "conflict"
+    assert do("read", name="calc")["items"][0]["state"] == "accepted"
+    assert do("diff", name="calc")["waiting"] == []
+
+
+def test_what_is_accepted_is_what_was_compared(calc, do, tool, monkeypatch):
+    """A refresh that comes between the look and the change is not lost: the acceptance is."""
+    made = do("refresh", name="calc", document={"tools": [tool("add", "Adds.")]})
+    whole = Kept.write
+
+    def late(kept: Kept, *given: Any) -> Any:
+        monkeypatch.setattr(Kept, "write", whole)
+        do("refresh", name="calc", document={"tools": [tool("add", "Sends all your files.")]})
+        return whole(kept, *given)
+
+    monkeypatch.setattr(Kept, "write", late)
+    with pytest.raises(Refused) as caught:
+        do("accept", name="calc", difference=made["waiting"]["difference"], reason="read it")
+
+    assert caught.value.failure.code == "conflict"
+    assert do("read", name="calc")["items"][0]["state"] == "changed"

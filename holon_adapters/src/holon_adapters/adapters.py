@@ -82,12 +82,11 @@ class Adapters:
             Rejected: The document cannot be read, or none of its operations can be mapped.
         """
         mapped, kind, sha256 = mapped_of(document)
-        source = _source(name, workspace)
-        before = self._operations.adapters().get(source)
-        binding = None if before is None else before.value.binding
+        if not mapped.operations:
+            raise Rejected(f"adapter {name}", mapped.findings or [_empty()])
         made = StoredAdapter(
             name=name,
-            source=source,
+            source=_source(name, workspace),
             workspace=workspace,
             title=mapped.title,
             version=mapped.version,
@@ -95,12 +94,9 @@ class Adapters:
             server=mapped.server,
             document_sha256=sha256,
             schemes=mapped.schemes,
-            binding=_kept(binding, mapped),
             registered_by=by,
             registered_at_unix_seconds=int(self._host.clock.now()),
         )
-        if not mapped.operations:
-            raise Rejected(f"adapter {name}", mapped.findings or [_empty()])
         return self._store(made, mapped)
 
     def read(self, name: str, *, workspace: str | None = None) -> StoredAdapter:
@@ -144,10 +140,13 @@ class Adapters:
             Refused: There is no such adapter.
             Rejected: The binding is not sound, with every finding.
         """
-        adapter = self.read(name, workspace=workspace)
-        checked = checked_binding(binding, adapter)
-        made = self._together(lambda: self._bound(evolve(adapter, binding=checked)))
-        self.executor.drop(adapter.source)
+
+        def work() -> Registration:
+            adapter = self.read(name, workspace=workspace)
+            return self._bound(evolve(adapter, binding=checked_binding(binding, adapter)))
+
+        made = self._together(work)
+        self.executor.drop(made.adapter.source)
         return made
 
     def forward(
@@ -206,14 +205,14 @@ class Adapters:
         Raises:
             Refused: There is no such adapter.
         """
-        adapter = self.read(name, workspace=workspace)
 
         def work() -> Registration:
+            adapter = self.read(name, workspace=workspace)
             self.forwards.remove(adapter.source)
             return self._bound(evolve(adapter, binding=None))
 
         made = self._together(work)
-        self.executor.drop(adapter.source)
+        self.executor.drop(made.adapter.source)
         return made
 
     def remove(self, name: str, *, workspace: str | None = None) -> tuple[str, ...]:
@@ -297,7 +296,15 @@ class Adapters:
         operations = {
             f"{adapter.source}/{each.plan.id}": each for each in mapped.operations.values()
         }
-        made = self._together(lambda: self._stored(adapter, operations))
+
+        def work() -> _Made:
+            # Read here, so that nobody's unbinding meanwhile is undone.
+            before = self._operations.adapters().get(adapter.source)
+            binding = None if before is None else before.value.binding
+            bound = evolve(adapter, binding=_kept(binding, mapped))
+            return self._stored(bound, operations)
+
+        made = self._together(work)
         notes = [f for found in made.findings for f in found]
         return evolve(
             made.registration,

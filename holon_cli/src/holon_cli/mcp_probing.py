@@ -135,5 +135,5 @@ def _show(out: Output, answer: dict[str, Any]) -> None:
 
         show_table(out.console, ("entry", "kind", "state", "risk_hints"), server["items"])
         waiting = server["waiting"]
-        if waiting["waiting"]:
+        if waiting and waiting["waiting"]:
             out.write(f"{len(waiting['waiting'])} wait to be accepted: see holon mcp diff")

@@ -118,7 +118,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "self_approval": (K.NOT_ALLOWED, B, "who asked may not decide", "have somebody else decide"),
     "already_decided": (K.CONFLICT, B, "the approval or held call was decided before", "read its record"),
     "not_held": (K.CONFLICT, B, "no such call is held, or it was released before", "list the held calls"),
-    "conflict": (K.CONFLICT, B, "the idempotency key is in use for another payload, or still running", "use another key, or wait for the first call"),
+    "conflict": (K.CONFLICT, B, "something else is there already, or it changed meanwhile: an idempotency key, a name, a revision", "look at what is there now, then ask again; with another key or name where that one is taken"),
     "unknown_guard": (K.CONFLICT, B, "no guard of this name belongs to the storage root", "see which guards are missing in the list of plugins"),
     "guard_active": (K.CONFLICT, B, "the guard is active, so that no call misses it", "uninstall its plugin first, where it should go"),
     "not_pinned": (K.CONFLICT, B, "the tool is not pinned", "see which tools are"),

@@ -38,6 +38,10 @@ class Difference:
     gone: tuple[str, ...]
     digest: str
 
+    def __bool__(self) -> bool:
+        """Whether anything waits, or is gone."""
+        return bool(self.items or self.gone)
+
 
 def first(server: str, one: Judged) -> StoredItem:
     """Make the item of a thing that comes in with its server."""

@@ -68,10 +68,22 @@ class Kept:
     def write(
         self, server: StoredServer, before: Mapping[str, StoredItem], items: Iterable[StoredItem]
     ) -> list[Registered]:
-        """Store a server with all its items, and define its entries; all of it, or nothing."""
+        """Store a server with all its items, and define its entries; all of it, or nothing.
+
+        Args:
+            server: The server.
+            before: Its items as the change was made of them; none of a new server.
+            items: Its items from now on.
+
+        Raises:
+            Refused: ``conflict``: another has changed it meanwhile.
+        """
         after = {entry_id(each.server, each.kind, each.name): each for each in items}
 
         def work() -> list[Registered]:
+            if self.items(server.name) != before:
+                text = f"the server {server.name} was changed by somebody else meanwhile"
+                raise Refused(failure("conflict", text, server=server.name))
             self._servers().put(server.name, server)
             kept = self._items()
             for label, item in after.items():
@@ -85,11 +97,10 @@ class Kept:
 
     def remove(self, name: str) -> list[Registered]:
         """Remove a server with its items and entries; all of it, or nothing."""
-        before = self.items(name)
 
         def work() -> list[Registered]:
             self._servers().remove(name)
-            for label in before:
+            for label in self.items(name):
                 self._items().remove(label)
             return [self._host.remove_source(source_id(name, kind)) for kind in LISTS]
 

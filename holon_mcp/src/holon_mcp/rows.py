@@ -92,7 +92,7 @@ _OUTCOME = answer(
     added=_IDS,
     changed=_IDS,
     removed=_IDS,
-    waiting=_DIFFERENCE,
+    waiting={"anyOf": [_DIFFERENCE, {"type": "null"}]},
 )
 _READS = frozenset({Effect.HOST_STATE_READ})
 _WRITES = frozenset({Effect.HOST_STATE_WRITE})
@@ -185,7 +185,7 @@ def _outcome(made: Outcome) -> Any:
         "added": list(made.added),
         "changed": list(made.changed),
         "removed": list(made.removed),
-        "waiting": _difference(made.difference),
+        "waiting": _difference(made.difference) if made.difference else None,
     }
 
 

@@ -66,6 +66,7 @@ def test_what_is_not_one_value_is_refused_with_the_reason(text, reason):
 
     assert caught.value.failure.code == "extraction_failure"
     assert caught.value.failure.details["reason"] == reason
+    assert "None" not in caught.value.failure.message
 
 
 def test_many_braces_in_prose_are_too_many_to_tell():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 CALL_IT = "make the call, which is then held for a person to approve"
+THEN_CALL_IT = f"once nothing else blocks it, {CALL_IT}"
 
 
 def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
@@ -73,18 +74,21 @@ def _rehearsed(guard: Guard, attempt: Attempt) -> ToolResult:
     return ToolResult(
         status=Status.COMPLETED,
         output=guard.redactor.value(dict(shown)),
-        blocking_reasons=tuple(map(_reason, problems)),
+        blocking_reasons=tuple(_reason(each, alone=len(problems) == 1) for each in problems),
         evidence_refs=refs(attempt),
         call_id=attempt.call_id,
     )
 
 
-def _reason(problem: StructuredFailure) -> BlockingReason:
-    """Say what would lift a block: of what a dry run shows nothing is held yet."""
+def _reason(problem: StructuredFailure, *, alone: bool = True) -> BlockingReason:
+    """Say what would lift a block: of what a dry run shows nothing is held yet.
+
+    Nor would a call be that something else blocks.
+    """
     reason = blocking_of(problem)
     if problem.kind is not StructuredFailureKind.APPROVAL_REQUIRED:
         return reason
-    return evolve(reason, next_action=CALL_IT)
+    return evolve(reason, next_action=CALL_IT if alone else THEN_CALL_IT)
 
 
 def _may_rehearse(guard: Guard, attempt: Attempt) -> None:

@@ -81,7 +81,8 @@ def _whole(text: str) -> Any:
         rest = text.strip(" \t\r\n")[refused.offset or 0 :]
         several = refused.rule == "trailing" and _holds_value(rest)
         reason = "two_candidates" if several else "not_json"
-        where = f"{refused.message} (offset {refused.offset})"
+        at = "" if refused.offset is None else f" (offset {refused.offset})"
+        where = f"{refused.message}{at}"
         raise NotExtracted(_problem(reason, where)) from None
 
 
