@@ -398,3 +398,21 @@ def test_the_approver_sees_command_program_and_input(runtime: Runtime, session: 
     assert preview["command"] == ["python3", "main.py"]
     assert preview["HOLON_INPUT_JSON"] == {"a": 1}
     assert preview["program_sha256"] == record.definition.files[0].sha256
+
+
+def test_mistakes_of_all_sorts_are_told_at_once(runtime: Runtime, session: Session) -> None:
+    """Judging a script names all that is wrong with it; one mistake hides no other."""
+    given = script("print(1)", command="python3 main.py", fixtures=[], name="No Name")
+    given["files"] = {"main.py": "print(1)", "../x": "out"}
+    given["output_schema"] = {"type": "array"}
+
+    judged = runtime.dispatch("script-artifact/validate", {"script": given}, caller=session.caller)
+
+    assert judged["usable"] is False
+    assert {(each["code"], each["path"]) for each in judged["findings"]} == {
+        ("invalid_id", "/name"),
+        ("source_invalid", "/files/1/path"),
+        ("record_invalid", "/content/command"),
+        ("schema_invalid", "/output_schema/type"),
+        ("fixture_invalid", "/fixtures"),
+    }

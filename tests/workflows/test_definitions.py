@@ -327,3 +327,45 @@ def test_what_takes_all_steps_is_told_of_those_beside_it(flows: Any) -> None:
 
     assert (found.code, found.severity) == ("workflow_input", "warning")
     assert "b may or may not have ended" in found.message
+
+
+def test_mistakes_of_all_sorts_are_told_at_once(flows: Any) -> None:
+    """A graph with faults is judged as far as it can be: one mistake hides no other."""
+    nodes = [
+        call("a"),
+        node("wait", "wait-timer", {"after_s": 1e12}),
+        call("b", n={"from": "steps.late.output.n"}),
+        node("late", "wait-timer", {"after_s": -1}),
+        node("x", "xyz", on_failure="stopp"),
+        {**call("g"), "inputs": {"n": {"from": 1}, "m": {"value": 1, "optional": True}}},
+    ]
+    edges = [*line("a", "wait", "b"), {"from": "b", "to": "nowhere"}]
+
+    formal = flows.validate(definition(*nodes, edges=edges))
+    nodes[4:] = [node("x", "xyz")]
+    found = flows.validate(definition(*nodes, edges=edges))
+
+    assert {each.path for each in formal} == {
+        "/nodes/4/on_failure",
+        "/nodes/5/inputs/n/from",
+        "/nodes/5/inputs/m",
+    }
+    assert {(each.code, each.path) for each in found} == {
+        ("unresolved_ref", "/edges/2/to"),
+        ("workflow_invalid", "/nodes/1/config/after_s"),
+        ("workflow_input", "/nodes/2/inputs/n/from"),
+        ("workflow_invalid", "/nodes/3/config/after_s"),
+        ("workflow_kind_unknown", "/nodes/4/kind"),
+    }
+    [long] = [each.message for each in found if each.path == "/nodes/1/config/after_s"]
+    assert "maximum" in long
+
+
+def test_of_what_a_missing_node_leads_to_nothing_is_guessed(flows: Any) -> None:
+    """Nobody knows whether a step comes before it; the missing node is told."""
+    nodes = [call("a"), call("b", n={"from": "steps.a.output.result"})]
+
+    found = flows.validate(definition(*nodes, edges=[{"from": "aa", "to": "b"}]))
+
+    codes = [each.code for each in found]
+    assert codes == ["unresolved_ref", "workflow_unreachable"]

@@ -12,9 +12,10 @@ from holon_core import (
     FrozenToolRecord,
     Operation,
     Refused,
+    Rejected,
     failure,
 )
-from holon_core.frozen.content import Proposal, bodies, closed, define, read_proposal
+from holon_core.frozen.content import Proposal, bodies, closed, define, faults, proposal_from
 from holon_core.operations.answers import answer, listed, page, schema_of, to_json
 from holon_core.operations.frozen_rows import CALLS, ID, page_of, visible
 from holon_core.operations.schemas import AFTER_ID, LIMIT, WORKSPACE, params
@@ -62,13 +63,17 @@ def proposal_of(script: Mapping[str, Any]) -> dict[str, Any]:
 
 def validate(door: Door, given: Params) -> Any:
     """Judge a script from reading it; nothing of it runs, nothing is stored."""
-    proposal = read_proposal(proposal_of(given["script"]))
+    proposal = proposal_from(proposal_of(given["script"]))
     missing = [
         Finding(code="record_invalid", message=UNSTATED, path=f"/{name}")
         for name in ("input_schema", "output_schema")
         if getattr(proposal, name) is None
     ]
-    findings = missing or _judged(proposal)
+    try:
+        judged = missing or _judged(proposal)
+    except Rejected as rejected:
+        judged = list(rejected.findings)
+    findings = [*faults(proposal), *judged]
     if not proposal.fixtures:
         text = "at least one fixture is needed before it can be validated"
         findings.append(Finding(code="fixture_invalid", message=text, path="/fixtures"))

@@ -61,13 +61,26 @@ class Proposal(Record):
 
 
 def read_proposal(given: object) -> Proposal:
-    """Read a proposal from JSON.
+    """Read a proposal from JSON, and see to its names, files and fixtures.
 
     Args:
         given: A JSON object; unknown members are refused.
 
     Raises:
         Rejected: With a finding and its path for each fault.
+    """
+    proposal = proposal_from(given)
+    findings = faults(proposal)
+    if findings:
+        raise Rejected("the proposal", findings)
+    return proposal
+
+
+def proposal_from(given: object) -> Proposal:
+    """Read a proposal from JSON; ``faults`` says what is wrong with one that could be read.
+
+    Raises:
+        Rejected: It cannot be read: with a finding and its path for each member.
     """
     from holon_core.wire.converter import structure
     from holon_core.wire.values import normalise
@@ -76,11 +89,12 @@ def read_proposal(given: object) -> Proposal:
         value = normalise(given).value
     except JsonRefused as error:
         raise Rejected("the proposal", [_finding("record_invalid", str(error))]) from None
-    proposal = structure(value, Proposal)
-    findings = [*_named(proposal), *_filed(proposal.files), *_fixtured(proposal)]
-    if findings:
-        raise Rejected("the proposal", findings)
-    return proposal
+    return structure(value, Proposal)
+
+
+def faults(proposal: Proposal) -> list[Finding]:
+    """Say what is wrong with names, files and fixtures of a proposal that could be read."""
+    return [*_named(proposal), *_filed(proposal.files), *_fixtured(proposal)]
 
 
 def define(

@@ -26,20 +26,27 @@ class Conditions:
     """When each step of a graph without cycles runs and completes.
 
     Args:
-        graph: Whose edges lead to nodes that exist.
-        order: Its nodes, each after those that lead to it.
+        graph: Also one with faults: of nodes that a missing one leads to nothing is said.
+        order: Its nodes that are on no cycle, each after those that lead to it.
     """
 
     def __init__(self, graph: Graph, order: list[str]) -> None:
         self._graph = graph
         self._runs: dict[str, Condition | None] = {}
         self._ancestors: dict[str, set[str]] = {}
+        self._known: set[str] = set()
         for node_id in order:
             self._runs[node_id] = self._condition(node_id)
             found: set[str] = set()
             for source in graph.before[node_id]:
                 found |= {source} | self._ancestors.get(source, set())
             self._ancestors[node_id] = found
+            if found <= self._known:
+                self._known.add(node_id)
+
+    def knows(self, node: str) -> bool:
+        """Tell whether all that leads to a node is there."""
+        return node in self._known
 
     def is_before(self, step: str, node: str) -> bool:
         """Tell whether a step leads to a node at all."""
@@ -76,9 +83,10 @@ class Conditions:
         return None if len(ways) > MAX_ALTERNATIVES else frozenset(ways)
 
     def _edge(self, source: str, target: str) -> Condition | None:
-        runs, node = self._runs.get(source), self._graph.nodes[source]
+        runs = self._runs.get(source)
         if runs is None:
             return None
+        node = self._graph.nodes[source]
         if target in choices(node):
             return _with(runs, {(source, target)})
         if node.go_to == target:

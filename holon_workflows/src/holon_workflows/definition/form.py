@@ -28,19 +28,19 @@ _ANY_OBJECT: Schema = {"type": "object"}
 EXPRESSION = _text(1000, description="A JMESPath expression on inputs, variables, steps and run.")
 INPUT = {
     "description": "Where an input comes from: an expression, or a value as it stands.",
-    "oneOf": [
-        _object(
-            ("from",),
-            **{
-                "from": EXPRESSION,
-                "optional": {
-                    "type": "boolean",
-                    "description": "Leave the input out where the expression gives null.",
-                },
+    **_object(
+        (),
+        **{
+            "from": EXPRESSION,
+            "optional": {
+                "type": "boolean",
+                "description": "Leave the input out where the expression gives null.",
             },
-        ),
-        _object(("value",), value={}),
-    ],
+            "value": {},
+        },
+    ),
+    "oneOf": [{"required": ["from"]}, {"required": ["value"]}],
+    "dependentRequired": {"optional": ["from"]},
 }
 INPUTS: Schema = {"type": "object", "maxProperties": 200, "additionalProperties": INPUT}
 RETRY = _object(
@@ -59,11 +59,11 @@ NODE = _object(
     inputs=INPUTS,
     output_schema={"type": ["object", "boolean"]},
     on_failure={
-        "description": "What a failure of this step means for the run.",
-        "oneOf": [
-            {"type": "string", "enum": ["stop", "continue"]},
-            _object(("go_to",), go_to=_ID),
-        ],
+        "description": "What a failure of this step means for the run: stop, continue, or go_to.",
+        # Each keyword binds one of the types, so that a finding says what is wrong with it.
+        **_object(("go_to",), go_to=_ID),
+        "type": ["string", "object"],
+        "pattern": "^(stop|continue)$",
     },
     retry=RETRY,
     timeout_s={"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS},

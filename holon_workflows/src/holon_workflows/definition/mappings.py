@@ -29,7 +29,7 @@ def check_mappings(
     graph: Graph,
     about: Checking,
     *,
-    conditions: Conditions | None,
+    conditions: Conditions,
     scope: frozenset[str],
     inputs: Any = None,
 ) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ def check_expression(
     path: str,
     *,
     graph: Graph,
-    conditions: Conditions | None,
+    conditions: Conditions,
     scope: frozenset[str],
     node: str | None = None,
     optional: bool = False,
@@ -89,13 +89,13 @@ def check_expression(
 
 
 def _every_step(
-    path: str, graph: Graph, conditions: Conditions | None, node: str | None
+    path: str, graph: Graph, conditions: Conditions, node: str | None
 ) -> Iterator[Finding]:
     """Check an expression that takes the steps as a whole, and so whatever any of them gave."""
     for each in graph.nodes.values():
         if each.id != node and each.kind == "ai-step" and not _gated(each):
             yield _ungated(each.id, path)
-    if conditions is None or node is None:
+    if node is None or not conditions.knows(node):
         return
     apart = [
         each
@@ -121,7 +121,7 @@ def _step(
     used: tuple[str, ...],
     path: str,
     graph: Graph,
-    conditions: Conditions | None,
+    conditions: Conditions,
     node: str | None,
     *,
     optional: bool,
@@ -138,7 +138,7 @@ def _step(
     source = graph.nodes[step]
     if source.kind == "ai-step" and used[2:3] != ("state",) and not _gated(source):
         yield _ungated(step, path)
-    if conditions is None:
+    if node is not None and not conditions.knows(node):
         return
     if node is not None and not conditions.is_before(step, node):
         text = f"{step} does not come before {node}, so that nothing is known of it then"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import JsonRefused
 from holon_core.nearest import nearest
-from holon_core.records.finding import Finding, has_errors
+from holon_core.records.finding import Finding
 from holon_core.wire.canonical import digest
 from holon_core.wire.schema_check import check_schema
 from holon_core.wire.schema_engine import compiled
@@ -69,8 +69,7 @@ def check_graph(
     """Check the graph of a definition, or of the body of a node; see ``check``."""
     graph = read_graph(document)
     found = list(find_problems(document, graph))
-    sound = not has_errors(found)
-    conditions = Conditions(graph, order(graph)) if sound else None
+    conditions = Conditions(graph, order(graph))
     seen: set[str] = set()
     for position, given in enumerate(document["nodes"]):
         path = pointer("nodes", position)
@@ -123,7 +122,7 @@ def _body(node: Node, about: Checking, *, depth: int) -> Iterator[Finding]:
 
 
 def _outputs(
-    graph: Graph, about: Checking, *, conditions: Conditions | None, scope: frozenset[str]
+    graph: Graph, about: Checking, *, conditions: Conditions, scope: frozenset[str]
 ) -> Iterator[Finding]:
     from holon_workflows.definition.mappings import check_expression
 

@@ -29,15 +29,11 @@ CONFIG = {
         "expires_after_s": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS},
         "on_expiry": {
             "description": "What then: fail, or go on as if this had been chosen.",
-            "oneOf": [
-                {"const": "fail"},
-                {
-                    "type": "object",
-                    "properties": {"choose": _CHOICE},
-                    "required": ["choose"],
-                    "additionalProperties": False,
-                },
-            ],
+            "type": ["string", "object"],
+            "pattern": "^fail$",
+            "properties": {"choose": _CHOICE},
+            "required": ["choose"],
+            "additionalProperties": False,
         },
     },
     "required": ["question"],

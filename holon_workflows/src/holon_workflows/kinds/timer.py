@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holon_workflows.definition.model import Node
     from holon_workflows.engine.step import Step
 
-_FROM = {
-    "type": "object",
+# Each keyword binds one of the types, so that a finding says what is wrong with that.
+_OR_FROM = {
     "properties": {"from": {"type": "string", "minLength": 1, "maxLength": 1000}},
     "required": ["from"],
     "additionalProperties": False,
@@ -29,15 +29,18 @@ CONFIG = {
     "properties": {
         "after_s": {
             "description": "Seconds from when the step begins.",
-            "oneOf": [{"type": "number", "minimum": 0, "maximum": MAX_SECONDS}, _FROM],
+            "type": ["number", "object"],
+            "minimum": 0,
+            "maximum": MAX_SECONDS,
+            **_OR_FROM,
         },
         "until": {
             "description": "A time: RFC 3339, or Unix seconds. One in the past passes at once.",
-            "oneOf": [
-                {"type": "string", "maxLength": 40},
-                {"type": "number", "minimum": 0, "maximum": 2**40},
-                _FROM,
-            ],
+            "type": ["string", "number", "object"],
+            "maxLength": 40,
+            "minimum": 0,
+            "maximum": 2**40,
+            **_OR_FROM,
         },
     },
     "minProperties": 1,
