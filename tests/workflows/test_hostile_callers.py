@@ -167,3 +167,38 @@ def test_tools_of_every_version_that_is_used_are_bound(tmp_path: Path) -> None:
         assert run.step("first").state == "completed"
         changed = flows.read(f"{run.id}:second.0").step("a")
         assert (changed.state, changed.failure["code"]) == ("blocked", "definition_changed")
+
+
+@pytest.fixture
+def told(rt: holon.Runtime, ann: holon.Session) -> str:
+    """A call of Ann that nobody else is to read about."""
+    return ann.call("host.app/double", {"n": 4711}).call_id
+
+
+def test_a_run_that_is_called_like_a_call_shows_nothing_of_it(
+    flows: Any, rt: holon.Runtime, told: str
+) -> None:
+    """Evidence of a run is of that run, whatever else is recorded under its id."""
+    mallory = rt.session(principal="mallory")
+    flows.create(definition(call("a")), by="olga")
+    flows.start("demo", session=mallory, run_id=told)
+
+    found = rt.dispatch("workflow-evidence/list", {"run": told}, caller=mallory.caller)["records"]
+
+    assert {each["kind"] for each in found} == {"workflow"}
+    assert {each["body"]["caller"]["principal"] for each in found} == {"mallory"}
+
+
+def test_a_reason_that_names_a_call_shows_nothing_of_it(
+    flows: Any, rt: holon.Runtime, told: str
+) -> None:
+    """What somebody writes into an event is no way to the evidence of others."""
+    mallory = rt.session(principal="mallory")
+    flows.create(definition(GATE), by="olga")
+    run = flows.run("demo", session=mallory)
+    flows.answer(run.waits_for[0]["gate"], by="boss", choice="yes", reason=f"call {told}")
+
+    given = {"run": run.id, "step": "ask"}
+    found = rt.dispatch("workflow-evidence/read", given, caller=mallory.caller)["records"]
+
+    assert {each["kind"] for each in found} == {"workflow"}

@@ -10,6 +10,7 @@ from holon_core.operations.schemas import AFTER_ID, LIMIT, REASON, params, text,
 from holon_core.records.evidence import EvidenceRecord
 from holon_core.records.failure import failure
 from holon_core.records.words import Authority
+from holon_workflows.engine.ledger import KIND
 from holon_workflows.engine.resolving import ACTIONS
 from holon_workflows.operations.common import (
     MAYBE_NUMBER,
@@ -30,6 +31,7 @@ from holon_workflows.operations.common import (
 if TYPE_CHECKING:
     from holon_core.operations.door import Door, Params
     from holon_core.records.operation import Operation
+    from holon_workflows.engine.state import RunRecord
     from holon_workflows.service import Workflows
 
 _GATE_ID = text("Id of the gate: run, step and attempt.", limit=600)
@@ -95,17 +97,16 @@ def list_events(flows: Workflows, door: Door, given: Params) -> Any:
 def list_evidence(flows: Workflows, door: Door, given: Params) -> Any:
     """Answer what the chain says of a run."""
     run = own_run(flows, door, given["run"])
-    return {"records": to_json(door.runtime.evidence.read(run.root))}
+    return {"records": to_json(_of_run(door, run))}
 
 
 def read_evidence(flows: Workflows, door: Door, given: Params) -> Any:
     """Answer what the chain says of one step: its transitions, and the calls that it made."""
     run = own_run(flows, door, given["run"])
-    evidence = door.runtime.evidence
     found = [
         each
-        for each in evidence.read(run.root)
-        if each.body.get("workflow", {}).get("step") == given["step"]
+        for each in _of_run(door, run)
+        if each.body["workflow"].get("step") == given["step"]
         and each.body["workflow"].get("run") == run.id
     ]
     calls = [
@@ -114,8 +115,34 @@ def read_evidence(flows: Workflows, door: Door, given: Params) -> Any:
         if note.startswith("call ")
     ]
     for call in dict.fromkeys(calls):
-        found += evidence.read(call)
+        found += _of_call(door, run, call)
     return {"records": to_json(sorted(found, key=lambda each: each.seq))}
+
+
+def _of_run(door: Door, run: RunRecord) -> list[EvidenceRecord]:
+    """Read what evidence says of a run.
+
+    Ids of runs are callers' to choose, so that of others something may be read under the same:
+    what is shown is of workflows, and in the name of who started the run.
+    """
+    found = door.runtime.evidence.read(run.root)
+    return [each for each in found if each.kind == KIND and _is_of(each, run)]
+
+
+def _of_call(door: Door, run: RunRecord, call: str) -> list[EvidenceRecord]:
+    """Read what evidence says of a call, where a step of the run made it.
+
+    Notes of events hold what people wrote, which may name any call.
+    """
+    found = [each for each in door.runtime.evidence.read(call) if each.kind != KIND]
+    named = [each for each in found if "caller" in each.body]
+    own = all(_is_of(each, run) and each.body["caller"].get("run") == run.root for each in named)
+    return found if named and own else []
+
+
+def _is_of(record: EvidenceRecord, run: RunRecord) -> bool:
+    caller = record.body["caller"]
+    return all(caller.get(name) == run.caller[name] for name in ("principal", "workspace"))
 
 
 def list_gates(flows: Workflows, door: Door, given: Params) -> Any:
