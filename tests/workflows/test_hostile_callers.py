@@ -175,16 +175,37 @@ def told(rt: holon.Runtime, ann: holon.Session) -> str:
     return ann.call("host.app/double", {"n": 4711}).call_id
 
 
-def test_a_run_that_is_called_like_a_call_shows_nothing_of_it(
-    flows: Any, rt: holon.Runtime, told: str
-) -> None:
-    """Evidence of a run is of that run, whatever else is recorded under its id."""
-    mallory = rt.session(principal="mallory")
+def test_no_run_is_called_like_a_call(flows: Any, rt: holon.Runtime, told: str) -> None:
+    """Under its id something else is recorded."""
     flows.create(definition(call("a")), by="olga")
-    flows.start("demo", session=mallory, run_id=told)
 
-    found = rt.dispatch("workflow-evidence/list", {"run": told}, caller=mallory.caller)["records"]
+    with pytest.raises(holon.Refused) as refused:
+        flows.start("demo", session=rt.session(principal="mallory"), run_id=told)
 
+    assert refused.value.failure.details["path"] == "/run"
+
+
+@pytest.mark.parametrize("placed", ["neither", "ann", "mallory"])
+def test_a_run_shows_nothing_of_what_else_is_recorded_under_its_id(
+    flows: Any, rt: holon.Runtime, tmp_path: Path, placed: str
+) -> None:
+    """What is listed of a run, and read under its id, is of the run and of who started it."""
+    (tmp_path / "desk").mkdir()
+    where = {"workspace": tmp_path / "desk"}
+    ann = rt.session(principal="ann", **(where if placed == "ann" else {}))
+    mallory = rt.session(principal="mallory", **(where if placed == "mallory" else {}))
+    bench = flows._parts.bench
+    draft = bench.draft(ann.caller, "deals", "note", {"price": "4711"})
+    bench.change(lambda change: change.record(draft))
+    flows.create(definition(call("a")), by="olga")
+    flows.start("demo", session=mallory, run_id="deals")
+
+    def ask(method: str, **given: str) -> list[Any]:
+        found: list[Any] = rt.dispatch(method, given, caller=mallory.caller)["records"]
+        return found
+
+    found = ask("workflow-evidence/list", run="deals")
+    assert "4711" not in str(ask("evidence/read", call_id="deals"))
     assert {each["kind"] for each in found} == {"workflow"}
     assert {each["body"]["caller"]["principal"] for each in found} == {"mallory"}
 

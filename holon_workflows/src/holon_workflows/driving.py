@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_RUN_ID = 100
 RUN_ID = re.compile(f"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_RUN_ID - 1}}}")
+# As Holon makes ids, but for those of runs themselves, which may be started again.
+_MADE = re.compile(r"(?!w)[a-z][0-9a-f]{32}")
 
 
 class Driving(Base):
@@ -57,6 +59,9 @@ class Driving(Base):
         """
         if run_id is not None and not RUN_ID.fullmatch(run_id):
             text = f"a run's id is 1 to {MAX_RUN_ID} of A-Z a-z 0-9 . _ -, a letter or digit first"
+            raise Refused(failure("arguments_invalid", text, path="/run"))
+        if run_id is not None and _MADE.fullmatch(run_id):
+            text = "that is the form of ids of calls, approvals and outputs; give it a name"
             raise Refused(failure("arguments_invalid", text, path="/run"))
         run = Starting(self.engine).start(
             definition,

@@ -89,24 +89,27 @@ def erase(door: Door, given: Params) -> Any:
 def _visible(door: Door, records: Iterable[EvidenceRecord]) -> list[EvidenceRecord]:
     if door.sees_all:
         return list(records)
-    own: dict[str, bool] = {}
+    own: dict[tuple[str, str], bool] = {}
     mine = []
     for record in records:
-        if record.call_id not in own:
-            own[record.call_id] = _is_own(door, record.call_id)
-        if own[record.call_id]:
+        place = (record.chain, record.call_id)
+        if place not in own:
+            own[place] = _is_own(door, *place)
+        if own[place]:
             mine.append(record)
     return mine
 
 
-def _is_own(door: Door, call_id: str) -> bool:
-    """Tell whether a call is the caller's: its first record names who called."""
-    first = door.runtime.evidence.read(call_id)[:1]
-    callers = [record.body.get("caller") for record in first]
-    return any(
-        isinstance(caller, dict)
-        and door.owns(principal=caller.get("principal"), workspace=caller.get("workspace"))
-        for caller in callers
+def _is_own(door: Door, chain: str, call_id: str) -> bool:
+    """Tell whether a call is the caller's: its first record in its chain names who called.
+
+    In another chain something else may be recorded under the same id, such as a run that was
+    called so.
+    """
+    records = door.runtime.evidence.read(call_id)
+    caller = next((each.body.get("caller") for each in records if each.chain == chain), None)
+    return isinstance(caller, dict) and door.owns(
+        principal=caller.get("principal"), workspace=caller.get("workspace")
     )
 
 
