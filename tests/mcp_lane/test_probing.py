@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from holon_core.errors import Refused
+from holon_mcp.probing import probe as talking
 from holon_mcp.probing.probe import ProbeLimits, probe
 
 PYPI = ["mcp-server-time==2026.10.19", "tzlocal", "tzdata"]
@@ -84,6 +85,17 @@ def test_lines_that_are_no_messages_are_counted_and_left_alone(tmp_path):
 
     assert made.noise > 0
     assert len(made.listing.lists["tool"]) == 1
+
+
+@pytest.mark.parametrize("end", ["", "\\n"], ids=["one-line", "many-lines"])
+def test_a_server_that_floods_is_ended_by_the_output_limit(tmp_path, monkeypatch, end):
+    """Both ways of it are told by one word."""
+    monkeypatch.setattr(talking, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(talking, "MAX_LINE_BYTES", 500_000)
+    flood = f"while True: sys.stdout.write('x' * 1000 + '{end}')"
+
+    with pytest.raises(Refused, match=r"said nothing of itself \(output_limit\)"):
+        probe(_server(tmp_path, flood), limits=QUICK)
 
 
 def test_a_server_that_says_nothing_is_ended_in_time(tmp_path):

@@ -121,3 +121,20 @@ def test_names_of_any_kind_are_taken_as_they_are_or_refused(names: list[str]):
         kept |= {name.partition("/")[2] for name in kept}
     assert set(found) <= kept
     assert not [name for name in found if path_problem(name)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CONIN$", "conout$.txt", "lpt\u00b9", "COM\u00b2.log", "con .txt", "a/nul", "say\u202egpj.sh"],
+)
+def test_names_of_devices_and_names_that_turn_are_refused(name: str):
+    """On every platform, as a package may go to any; what is shown is what is there."""
+    assert path_problem(name)
+
+
+def test_a_package_is_no_device_either(tmp_path: Path, ask: Asked):
+    """Its id names a folder."""
+    with pytest.raises(Rejected) as refused:
+        ask("plugin-package/register", path=str(write_package(tmp_path / "a", manifest(id="con"))))
+
+    assert [(each.code, each.path) for each in refused.value.findings] == [("invalid_id", "/id")]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 import tarfile
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +16,16 @@ import pytest
 
 import holon_core as holon
 from holon_core.errors import Rejected
-from plugin_packages import Asked, capability, manifest, opened, reasons, write_package
+from holon_plugin_packages import managed
+from plugin_packages import (
+    Asked,
+    capability,
+    manifest,
+    opened,
+    program,
+    reasons,
+    write_package,
+)
 
 SAY = "holon-plugin-packages.acme.tools/say"
 
@@ -126,6 +138,84 @@ def test_a_changed_file_blocks_until_registered_again(
     if where == "source":
         ask.approved(SAY)
     assert ask.called(SAY, {"text": "x"}).status == "completed"
+
+
+@pytest.mark.parametrize("name", ["bin/json.py", "bin/__pycache__", "bin/json", "more.txt"])
+@pytest.mark.parametrize("where", ["source", "installed"])
+def test_a_file_that_came_besides_blocks(
+    tmp_path: Path, ask: Asked, rt: holon.Runtime, where: str, name: str
+):
+    """A program may take it for its own: a module beside it, a cache, a folder, a link."""
+    folder = write_package(tmp_path / "acme")
+    ask.installed(folder)
+    ask.approved(SAY)
+    packages = rt.service("plugin_packages")
+    at = folder if where == "source" else packages.folder(packages.read("acme.tools"))
+    if name.endswith(("__pycache__", "/json")):
+        (at / name).mkdir()
+    else:
+        (at / name).write_text("raise SystemExit('planted')\n")
+
+    blocked = ask.session.call(SAY, {"text": "x"})
+
+    # What tools leave in a folder is no part of the package that is read from it.
+    fine = where == "source" and name.endswith("__pycache__")
+    assert reasons(blocked) == (set() if fine else {"definition_changed"})
+    assert ask("plugin-package/list")["packages"][0]["changed"] == ([] if fine else [name])
+    if where == "installed":
+        ask("plugin-package/register", path=str(folder))
+        ask("plugin-package/import", package="acme.tools")
+        assert not (at / name).exists()
+        assert ask.called(SAY, {"text": "x"}).status == "completed"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its change time is the time of creation")
+def test_a_change_of_equal_size_and_time_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whoever writes sets back size and time of writing; the time of change tells."""
+    monkeypatch.setattr(managed, "SETTLED_NS", 0)
+    place = tmp_path / "say"
+    place.write_text("print(1)")
+    watched, pins = managed.Watched(), managed.pins_of({"say": b"print(1)"})
+    assert watched.changed(tmp_path, pins) == []
+    before = place.stat()
+    until = before.st_ctime_ns + 50_000_000
+    while time.time_ns() < until:
+        time.sleep(0.01)
+
+    place.write_text("print(2)")
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert place.stat().st_mtime_ns == before.st_mtime_ns
+    assert watched.changed(tmp_path, pins) == ["say"]
+
+
+def test_a_file_that_just_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Two changes in one tick of the clock have one stamp: what is that young is not known."""
+    place = tmp_path / "say"
+    place.write_text("print(1)")
+    status = place.stat()
+    monkeypatch.setattr(managed, "_stamp", lambda _: managed.stamp(status))
+    watched, pins = managed.Watched(), managed.pins_of({"say": b"print(1)"})
+    assert watched.changed(tmp_path, pins) == []
+
+    place.write_text("print(2)")
+
+    assert watched.changed(tmp_path, pins) == ["say"]
+
+
+def test_a_python_program_of_several_files_leaves_no_cache(tmp_path: Path, ask: Asked):
+    """Its own caches would be files that came besides."""
+    script = f"#!{sys.executable}\nimport helper\nhelper.say()\n"
+    folder = write_package(tmp_path / "acme", bin__helper="")
+    (folder / "bin" / "helper").rename(folder / "bin" / "helper.py")
+    (folder / "bin" / "helper.py").write_text("def say():\n    print('{}')\n")
+    program(folder / "bin" / "say", script)
+    ask.installed(folder)
+    ask.approved(SAY)
+
+    results = [ask.called(SAY, {"text": "x"}) for _ in range(2)]
+
+    assert [each.status for each in results] == ["completed", "completed"]
 
 
 def test_registered_anew_the_old_import_is_blocked(tmp_path: Path, ask: Asked):

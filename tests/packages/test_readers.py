@@ -15,7 +15,7 @@ import holon_core as holon
 from holon_core.errors import Rejected
 from holon_plugin_packages.readers.servers import without_comments
 from holon_plugin_packages.records import PackageReader, Reading
-from plugin_packages import Asked, opened
+from plugin_packages import Asked, manifest, opened
 from support import ABSENT, shared_folder
 
 SKILL = """---
@@ -126,7 +126,61 @@ def test_values_of_secrets_never_come_in(tmp_path: Path, ask: Asked):
     github, web = found["manifest"]["mcp_servers"]
     assert github["env_names"] == ["GITHUB_TOKEN", "MODE"]
     assert web["url"] == "https://mcp.example/mcp"
-    assert len([each for each in found["findings"] if each["code"] == "host_only"]) == 3
+    assert len([each for each in found["findings"] if each["code"] == "host_only"]) == 4
+
+
+OUT = "(left out)"
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "kept"),
+    [
+        ("npx", ["-y", "@a/b@1.2", "T1"], ["-y", "@a/b@1.2", OUT]),
+        ("npx", ["x", "--token", "T1", "--api-key=T2"], ["x", "--token", OUT, f"--api-key={OUT}"]),
+        ("npx", ["--registry", "T1", "x"], ["--registry", OUT, OUT]),
+        ("docker", ["run", "--rm", "-e", "KEY=T1"], [OUT, "--rm", "-e", OUT]),
+        ("node", ["${ROOT}/dist/index.js", "-pT1"], ["${ROOT}/dist/index.js", OUT]),
+        ("python", ["./server.py", "${input:key}"], ["./server.py", "${input:key}"]),
+        ("x", ["${KEY:-T1}", "--k=${env:KEY}"], [OUT, "--k=${env:KEY}"]),
+        ("x", ["postgresql://u:T1@h/db"], [OUT]),
+    ],
+)
+@pytest.mark.parametrize("native", [False, True], ids=["mcp.json", "holon-plugin"])
+def test_a_word_of_a_command_line_is_kept_only_where_it_is_no_value(
+    tmp_path: Path, ask: Asked, *, native: bool, command: str, args: list[str], kept: list[str]
+):
+    """Options, coordinates, files and variables are; tokens look like any other word."""
+    if native:
+        server = {"id": "s", "transport": "stdio", "command": command, "arguments": args}
+        given = manifest(mcp_servers=[server], capabilities=[])
+        folder = write(tmp_path / "p", **{"holon-pluginDOTjson": given})
+    else:
+        servers = {"s": {"command": command, "args": args}}
+        folder = write(tmp_path / "p", mcpDOTjson={"mcpServers": servers})
+
+    found = converted(ask, folder)
+
+    [server] = found["manifest"]["mcp_servers"]
+    assert (server["command"], server["arguments"]) == (command, kept)
+    assert not any(token in json.dumps(found) for token in ("T1", "T2"))
+    told = [each for each in found["findings"] if each["code"] == "host_only"]
+    assert len(told) == (kept != args)
+
+
+def test_a_command_of_several_words_holds_no_value_either(tmp_path: Path, ask: Asked):
+    """Some write the whole line there, or variables before it."""
+    servers = {
+        "line": {"command": "npx -y @a/b --token T1"},
+        "variable": {"command": "KEY=T1 server"},
+    }
+    folder = write(tmp_path / "p", mcpDOTjson={"mcpServers": servers})
+
+    made = converted(ask, folder)["manifest"]["mcp_servers"]
+
+    assert [each["command"] for each in made] == [
+        f"npx -y @a/b --token {OUT}",
+        f"{OUT} {OUT}",
+    ]
 
 
 def test_an_mcp_server_is_found_and_stays_closed(tmp_path: Path, ask: Asked):

@@ -58,6 +58,18 @@ def test_files_of_a_skill_are_named_and_loaded(ask: Asked, folder: Path):
     assert told == [None, "references/FIELDS.md", "scripts/fill.py"]
 
 
+def test_a_list_of_servers_is_no_file_of_a_skill(ask: Asked, folder: Path):
+    """Values of secrets stand in such files; the skill needs none of them."""
+    (folder / "assets").mkdir()
+    (folder / "assets" / "mcp.json").write_text('{"mcpServers": {"a": {"command": "x", "args": ["T1"]}}}')
+    ask.installed(folder)
+
+    assert "assets/mcp.json" not in ask("runtime-skill/load", skill=FORMS)["resources"]
+    with pytest.raises(Refused) as refused:
+        ask("runtime-skill/load", skill=FORMS, resource="assets/mcp.json")
+    assert refused.value.failure.code == "path_not_found"
+
+
 def test_a_long_file_is_cut_and_says_so(ask: Asked, folder: Path):
     """As instructions are."""
     ask.installed(folder)

@@ -202,6 +202,50 @@ def test_required_programs_are_probed_when_a_capability_executes(
     assert (result.status, code) == expected
 
 
+def test_a_probe_is_shown_before_it_is_approved(
+    tmp_path: Path, ask: Asked, monkeypatch: pytest.MonkeyPatch
+):
+    """What is started besides the capability is in the dry run and before the approver."""
+    probe = program(tmp_path / "tools" / "probe", "#!/bin/sh\necho 1.0\n")
+    monkeypatch.setenv("PATH", str(probe.parent), prepend=":")
+    wanted = {"name": "probe", "program": "probe", "probe_command": ["about", "--all"]}
+    ready(
+        ask,
+        tmp_path / "acme",
+        "print('{}')",
+        tool_requirements=[wanted, {"name": "plain", "program": "sh"}],
+        requires_tools=["probe", "plain"],
+        approval="required",
+    )
+
+    held = ask.session.call(SAY, {"text": "x"}).held
+    shown = ask.session.dry_run(SAY, {"text": "x"}).output
+
+    assert shown["probes"] == [[str(probe), "about", "--all"]]
+    asked = ask.rt.approvals.view(held).request
+    assert asked is not None
+    assert json.loads(asked.text)["probes"] == shown["probes"]
+
+
+def test_a_program_that_cannot_be_started_uses_nothing_up(tmp_path: Path, ask: Asked):
+    """As one whose interpreter is not there: the approval serves once it is."""
+    ready(ask, tmp_path / "acme", "print('{}')", approval="required")
+    folder = write_package(
+        tmp_path / "acme", manifest(version="2", capabilities=[capability(approval="required")])
+    )
+    program(folder / "bin" / "say", "#!/no/such/interpreter\n")
+    ask.installed(folder)
+    ask.approved(SAY)
+    held = ask.session.call(SAY, {"text": "x"}).held
+    ask.rt.approvals.approve(held, by="bob", reason="read it")
+
+    result = ask.session.release(held)
+
+    assert (result.status, result.failure.code) == ("failed", "spawn_failed")
+    [approval] = ask.rt.approvals.list(state=None)
+    assert approval.state.value == "approved"
+
+
 def test_a_missing_program_blocks_and_is_named(tmp_path: Path, ask: Asked):
     """It is said before anything is approved or started."""
     command = {"program": "no-such-program-here", "arguments": []}

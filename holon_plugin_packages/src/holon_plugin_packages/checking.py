@@ -70,6 +70,9 @@ def _ids(manifest: Mapping[str, Any]) -> Iterator[Finding]:
     package = text_of(manifest, "id")
     if f"{package}.".startswith(RESERVED_SOURCES) or package.startswith(OWNER):
         yield finding("reserved_id", f"the id {package!r:.120} belongs to another owner", "/id")
+    if package and path_problem(package):
+        text = f"the id {package!r:.120} is no folder name on every platform"
+        yield finding("invalid_id", text, "/id")
     kinds = ("capabilities", "skills", "mcp_servers", "assets", "docs")
     named = ("tool_requirements", "secret_slots")
     for kind in (*kinds, *named):

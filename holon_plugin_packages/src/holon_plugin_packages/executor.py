@@ -23,12 +23,15 @@ from holon_core.tool_contract import process_failure
 from holon_plugin_packages.checking import PACKAGE_ROOT, file_path
 from holon_plugin_packages.importing import package_of
 from holon_plugin_packages.outputs import output_of
-from holon_plugin_packages.probing import Probes
+from holon_plugin_packages.probing import Probes, shown, walls_of
 
 if TYPE_CHECKING:
     from holon_core.guard.sealed import SealedCall
     from holon_plugin_packages.packages import Packages
     from holon_plugin_packages.records import StoredPackage
+
+# A Python program writes no caches beside its files, which would be files that came besides.
+OWN_ENV: Mapping[str, str] = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @frozen(kw_only=True)
@@ -67,7 +70,7 @@ class PackageExecutor:
         wanted = ready.plan.get("secret_slots", ())
         outcome = call.run_process(
             (made.executable, *made.arguments),
-            env={slots[name]["env"]: call.secret(name) for name in wanted},
+            env={**OWN_ENV, **{slots[name]["env"]: call.secret(name) for name in wanted}},
             stdin=made.stdin,
         )
         problem = process_failure(outcome)
@@ -92,6 +95,7 @@ class PackageExecutor:
         slots = {each["name"]: each for each in ready.package.manifest.get("secret_slots", ())}
         return {
             "argv": [made.executable, *made.arguments],
+            "probes": shown(call, ready.package.manifest, ready.plan),
             "stdin": None if made.stdin is None else made.stdin.decode(),
             "env_names": [slots[name]["env"] for name in ready.plan.get("secret_slots", ())],
             "timeout_s": call.tool.limits.timeout_s,
@@ -128,11 +132,6 @@ class PackageExecutor:
             first = error.findings[0]
             return failure("arguments_invalid", first.message, path=first.path)
         return Ready(package=package, plan=plan, invocation=made)
-
-
-def walls_of(call: SealedCall) -> tuple[Path, ...]:
-    """Return the folders that no program of the path is taken from: the caller's workspace."""
-    return () if call.workspace is None else (Path(call.workspace.root_path),)
 
 
 def _program(folder: Path, program: str, *, outside: tuple[Path, ...]) -> str | None:

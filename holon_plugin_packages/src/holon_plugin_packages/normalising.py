@@ -12,6 +12,7 @@ from holon_core.records.finding import Finding, has_errors
 from holon_core.wire.strict_json import parse
 from holon_plugin_packages.checking import file_path, finding, manifest_findings, schema_ref
 from holon_plugin_packages.host_only import host_findings
+from holon_plugin_packages.launching import without_values
 from holon_plugin_packages.records import KIND, PackageFiles, PackageReader, Unmapped
 from holon_plugin_packages.shape import shape_findings, spelled
 
@@ -67,7 +68,11 @@ def normalised(
     if reading.manifest is None:
         raise Rejected(f"{reader.format} package", _bounded(found))
     manifest = spelled(reading.manifest)
-    found += shape_findings(manifest)
+    faults = shape_findings(manifest)
+    found += faults
+    if not faults:
+        manifest, told = without_values(manifest)
+        found += told
     # One fault is one finding, where the schema and the rules beyond it both see it.
     found += [*host_findings(manifest), *manifest_findings(manifest, package)]
     if has_errors(found):

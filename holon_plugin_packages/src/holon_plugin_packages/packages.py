@@ -26,7 +26,7 @@ from holon_plugin_packages.importing import skills_of, source_of, tool_id_of
 from holon_plugin_packages.limits import PackageLimits, limits_of
 from holon_plugin_packages.managed import Managed, Watched, pins_of
 from holon_plugin_packages.normalising import Normalised, normalised
-from holon_plugin_packages.reading_files import read_path
+from holon_plugin_packages.reading_files import LEFT_OUT, read_path
 from holon_plugin_packages.records import (
     PackageFiles,
     PackageReader,
@@ -106,11 +106,18 @@ class Packages:
         """Return the files that differ from what was registered.
 
         Looked at are the installed copies, and the folder that they came from while it is
-        there: whoever changes that means the package to be another one.
+        there: whoever changes that means the package to be another one. What came besides
+        differs, too: a program may take it for a part of itself. Not so beside a manifest that
+        says which files are its own, in the folder that they came from.
         """
         found = self._watched.changed(self.folder(package), package.pins)
         if not found and package.folder:
-            found = self._watched.changed(Path(package.folder), package.pins, may_lack=True)
+            found = self._watched.changed(
+                Path(package.folder),
+                package.pins,
+                may_lack=True,
+                left_out=None if "files" in package.manifest else LEFT_OUT,
+            )
         return found
 
     def plan(self, package: StoredPackage, tool_id: str) -> Mapping[str, Any] | None:

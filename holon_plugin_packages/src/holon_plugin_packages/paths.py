@@ -13,7 +13,7 @@ MAX_PATH_CHARS = 300
 MAX_PARTS = 16
 _DRIVE = re.compile(r"[A-Za-z]:")
 # Names that Windows gives to devices, whatever their extension.
-_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
+_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\..*)?")
 
 
 def path_problem(path: str) -> str:
@@ -26,8 +26,8 @@ def path_problem(path: str) -> str:
         return "it is absolute"
     if _DRIVE.match(path):
         return "it names a drive"
-    if ":" in path or any(unicodedata.category(char) in ("Cc", "Cs") for char in path):
-        return "it holds a colon or a character that is none of a name"
+    if ":" in path or escape_controls(path) != path:
+        return "it holds a colon, or a character that is none of a name or turns what is read"
     parts = path.split("/")
     if len(parts) > MAX_PARTS:
         return f"it is more than {MAX_PARTS} deep"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holon_core.process import resolve_program
 from holon_core.records.failure import failure
 from holon_core.tool_contract import process_failure
+from holon_plugin_packages.reading_files import stamp
 
 if TYPE_CHECKING:
     from holon_core.guard.sealed import SealedCall
@@ -26,7 +27,7 @@ class Probes:
     """Probes programs, each once as long as its file stays what it is."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int, int, str], str] = {}
+        self._known: dict[tuple[str, tuple[int, ...], tuple[str, ...]], str] = {}
         self._lock = threading.Lock()
 
     def problem(
@@ -42,14 +43,13 @@ class Probes:
 
     def _one(self, call: SealedCall, wanted: Mapping[str, Any]) -> StructuredFailure | None:
         program, least = wanted["program"], wanted.get("min_version")
-        walls = () if call.workspace is None else (Path(call.workspace.root_path),)
-        path = resolve_program(program, outside=walls)
+        path = resolve_program(program, outside=walls_of(call))
         if path is None:
             text = f"the program {program} is not on the path of this machine"
             return failure("dependency_missing", text, program=program)
-        if least is None and "probe_command" not in wanted:
+        arguments = _probe_of(wanted)
+        if arguments is None:
             return None
-        arguments = tuple(wanted.get("probe_command", ("--version",)))
         said = self._version(call, path, arguments)
         if said is None:
             text = f"the program {program} does not answer {' '.join(arguments)}"
@@ -63,7 +63,7 @@ class Probes:
 
     def _version(self, call: SealedCall, path: str, arguments: tuple[str, ...]) -> str | None:
         status = Path(path).stat()
-        key = path, status.st_mtime_ns, status.st_size, " ".join(arguments)
+        key = path, stamp(status), arguments
         if key in self._known:
             return self._known[key]
         done = call.run_process(
@@ -79,6 +79,32 @@ class Probes:
                 self._known.clear()
             self._known[key] = said
         return said
+
+
+def shown(
+    call: SealedCall, manifest: Mapping[str, Any], plan: Mapping[str, Any]
+) -> list[list[str]]:
+    """Return what is started before a capability, to learn versions; nothing is started."""
+    known = {each["name"]: each for each in manifest.get("tool_requirements", ())}
+    made = []
+    for wanted in (known[name] for name in plan.get("requires_tools", ())):
+        arguments, program = _probe_of(wanted), wanted["program"]
+        if arguments is not None:
+            path = resolve_program(program, outside=walls_of(call))
+            made.append([path or program, *arguments])
+    return made
+
+
+def walls_of(call: SealedCall) -> tuple[Path, ...]:
+    """Return the folders that no program of the path is taken from: the caller's workspace."""
+    return () if call.workspace is None else (Path(call.workspace.root_path),)
+
+
+def _probe_of(wanted: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the arguments that a program is probed with; ``None`` where it is not."""
+    if "min_version" not in wanted and "probe_command" not in wanted:
+        return None
+    return tuple(wanted.get("probe_command", ("--version",)))
 
 
 def numbers(version: str) -> tuple[int, ...]:

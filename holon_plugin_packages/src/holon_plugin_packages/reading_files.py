@@ -211,9 +211,9 @@ def _stable(path: Path, limit: int) -> tuple[bytes, os.stat_result]:
         return file.read(max(0, limit) + 1), status
 
 
-def stamp(status: os.stat_result) -> tuple[int, int, int]:
-    """Return what changes with a file."""
-    return status.st_size, status.st_mtime_ns, status.st_ino
+def stamp(status: os.stat_result) -> tuple[int, ...]:
+    """Return what changes with a file; its change time is among it, which nobody can set."""
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
 
 
 def _unchanged(path: Path, root: Path, before: os.stat_result) -> bool:

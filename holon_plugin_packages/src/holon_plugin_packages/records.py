@@ -78,8 +78,7 @@ class PackageReader:
 class StoredPackage:
     """A registered package: its manifest, the digest of every file, what was found.
 
-    ``digest`` covers the manifest and every pinned file. ``pins`` are digests by path;
-    ``stamps`` are size and time of change of the installed copies, by path.
+    ``digest`` covers the manifest and every pinned file. ``pins`` are digests by path.
     ``formats`` are all formats that the package was recognised as, the one read first.
     ``imported`` says whether its capabilities are in the catalogue, ``secrets`` which
     reference the operator bound to which slot.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from holon_plugin_packages.records import StoredPackage
 
 FILE = "SKILL.md"
+# The skill itself, and lists of servers, where literal values of secrets stand.
+_KEPT_BACK = frozenset({FILE, "mcp.json", ".mcp.json"})
 
 
 class Resources:
@@ -40,7 +42,7 @@ class Resources:
         others = [f"{posixpath.dirname(path)}/" for path in inner if path.endswith(f"/{FILE}")]
         below = tuple(each for each in others if each != root)
         own = (path for path in inner if not path.startswith(below))
-        return [path.removeprefix(root) for path in own if path != f"{root}{FILE}"]
+        return [path.removeprefix(root) for path in own if posixpath.basename(path) not in _KEPT_BACK]
 
     def read(self, skill: SkillEntry, name: str, /) -> bytes | StructuredFailure:
         """Return the installed copy of a file, where it is still what was registered."""

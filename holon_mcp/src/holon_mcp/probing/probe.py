@@ -17,7 +17,13 @@ from attrs.validators import gt, le
 
 from holon_core.cancel import CancelToken
 from holon_core.errors import JsonRefused, Refused
-from holon_core.process import ProcessOutcome, ProcessSpec, resolve_program, run
+from holon_core.process import (
+    ProcessCause,
+    ProcessOutcome,
+    ProcessSpec,
+    resolve_program,
+    run,
+)
 from holon_core.records.failure import failure
 from holon_core.wire.strict_json import parse
 from holon_mcp.probing.dialogue import Dialogue
@@ -134,6 +140,7 @@ class _Talk:
         self._cancel = CancelToken()
         self._buffer = bytearray()
         self._noise = 0
+        self._is_over = False
         self._read_end, self._write_end = os.pipe()
         self._closing = threading.Lock()
         self._dialogue = Dialogue(self._send, self._finish)
@@ -167,11 +174,15 @@ class _Talk:
         dialogue = self._dialogue
         if dialogue.head is None and dialogue.failure is None:
             said = outcome.stderr.head[-300:].decode(errors="replace")
-            text = f"the server said nothing of itself ({outcome.cause.value}): {said}"
+            text = f"the server said nothing of itself ({self._end_of(outcome)}): {said}"
             raise Refused(failure("mcp_answer", text))
         if not dialogue.done:
-            dialogue.lists_left(f"the server ended before ({outcome.cause.value})")
+            dialogue.lists_left(f"the server ended before ({self._end_of(outcome)})")
         return dialogue.listing()
+
+    def _end_of(self, outcome: ProcessOutcome) -> str:
+        # A line without an end is cancelled from here, and is more than what is taken all the same.
+        return (ProcessCause.OUTPUT_LIMIT if self._is_over else outcome.cause).value
 
     def _take(self, piece: bytes) -> None:
         self._buffer += piece
@@ -180,6 +191,7 @@ class _Talk:
             del self._buffer[: end + 1]
             self._read_line(line)
         if len(self._buffer) > MAX_LINE_BYTES:
+            self._is_over = True
             self._cancel.cancel()
 
     def _read_line(self, line: bytes) -> None:

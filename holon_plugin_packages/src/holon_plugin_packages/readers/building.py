@@ -6,11 +6,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from elegy_contracts.portable import host_only
 from holon_core.records.finding import Finding
 from holon_core.records.words import Severity
 from holon_plugin_packages.records import KIND, PackageFiles, Reading, Unmapped
@@ -115,7 +113,10 @@ class Builder:
             known.append({"name": plain, "env": env, "purpose": texts(purpose, 500)})
 
     def server(self, name: str, given: Any, *, tools: bool = False, note: str = "") -> str:
-        """Describe an MCP server; nothing of it is started, no value of a secret is kept.
+        """Describe an MCP server; nothing of it is started.
+
+        Values of variables and headers are dropped here; ``launching`` takes those out that
+        stand in command, arguments and URL.
 
         Args:
             name: Its name in the package.
@@ -141,8 +142,8 @@ class Builder:
             "description": texts(given.get("description") or note, 4000),
             "transport": _transport(given, url),
             "command": command[:1000],
-            "arguments": self._arguments(name, given.get("args")),
-            "url": _plain_url(url),
+            "arguments": _words(given.get("args")),
+            "url": url[:2000],
             "env_names": self._names(name, "env", given.get("env")),
             "header_names": self._names(name, "headers", given.get("headers")),
         }
@@ -170,16 +171,6 @@ class Builder:
             made["input_schema"] = schema
         self.add("capabilities", made)
 
-    def _arguments(self, name: str, given: Any) -> list[str]:
-        made = []
-        for each in given if isinstance(given, list) else ():
-            text = str(each)
-            if len(text) > 8000 or list(host_only({"x": text})):
-                self.warn("host_only", f"an argument of {name} looks like a secret and is left out")
-                text = "(left out)"
-            made.append(text)
-        return made[:500]
-
     def _names(self, name: str, what: str, given: Any) -> list[str]:
         if not isinstance(given, dict):
             return []
@@ -202,13 +193,5 @@ def _transport(given: Mapping[str, Any], url: str) -> str:
     return TRANSPORTS.get(str(said).lower(), "unknown")
 
 
-def _plain_url(url: str) -> str:
-    """Return a URL without what may hold a secret: user, password, query, fragment."""
-    if not url:
-        return ""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "(left out)"
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}"[:2000]
+def _words(given: Any) -> list[str]:
+    return [str(each)[:8000] for each in given][:500] if isinstance(given, list) else []
