@@ -17,6 +17,7 @@ import pytest
 import holon_core as holon
 from holon_core.errors import Rejected
 from holon_plugin_packages import managed
+from holon_plugin_packages.reading_files import stamp
 from plugin_packages import (
     Asked,
     capability,
@@ -194,7 +195,7 @@ def test_a_file_that_just_changed_is_read_again(tmp_path: Path, monkeypatch: pyt
     place = tmp_path / "say"
     place.write_text("print(1)")
     status = place.stat()
-    monkeypatch.setattr(managed, "_stamp", lambda _: managed.stamp(status))
+    monkeypatch.setattr(managed, "_stamp", lambda _: stamp(status))
     watched, pins = managed.Watched(), managed.pins_of({"say": b"print(1)"})
     assert watched.changed(tmp_path, pins) == []
 
@@ -227,6 +228,31 @@ def test_registered_anew_the_old_import_is_blocked(tmp_path: Path, ask: Asked):
     ask("plugin-package/register", path=str(folder))
 
     assert "definition_changed" in reasons(ask.session.call(SAY, {"text": "x"}))
+    listed, found = ask("plugin-package/list"), ask("plugin-package/diff", package="acme.tools")
+    [shown] = listed["packages"]
+    assert (shown["imported"], shown["import_outstanding"], shown["changed"]) == (True, True, [])
+    assert (found["import_outstanding"], found["compared_version"]) == (True, "1.0.0")
+    assert [each["path"] for each in found["manifest"]] == ["/version"]
+    assert found["files"] == {"holon-plugin.json": "changed"}
+
+    ask("plugin-package/import", package="acme.tools")
+
+    [shown] = ask("plugin-package/list")["packages"]
+    assert not shown["import_outstanding"]
+    assert ask("plugin-package/diff", package="acme.tools")["same"]
+
+
+def test_registered_back_nothing_is_outstanding(tmp_path: Path, ask: Asked):
+    """What is in the catalogue is what is registered, however it came to that."""
+    folder = write_package(tmp_path / "acme")
+    ask.installed(folder)
+    ask.approved(SAY)
+    for version in ("1.0.1", "1.0.2", "1.0.0"):
+        ask("plugin-package/register", path=str(write_package(folder, manifest(version=version))))
+        [shown] = ask("plugin-package/list")["packages"]
+        assert shown["import_outstanding"] == (version != "1.0.0")
+
+    assert ask.called(SAY, {"text": "x"}).status == "completed"
 
 
 def test_diff_shows_capabilities_commands_and_files(tmp_path: Path, ask: Asked):

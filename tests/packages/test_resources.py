@@ -61,7 +61,9 @@ def test_files_of_a_skill_are_named_and_loaded(ask: Asked, folder: Path):
 def test_a_list_of_servers_is_no_file_of_a_skill(ask: Asked, folder: Path):
     """Values of secrets stand in such files; the skill needs none of them."""
     (folder / "assets").mkdir()
-    (folder / "assets" / "mcp.json").write_text('{"mcpServers": {"a": {"command": "x", "args": ["T1"]}}}')
+    (folder / "assets" / "mcp.json").write_text(
+        '{"mcpServers": {"a": {"command": "x", "args": ["T1"]}}}'
+    )
     ask.installed(folder)
 
     assert "assets/mcp.json" not in ask("runtime-skill/load", skill=FORMS)["resources"]

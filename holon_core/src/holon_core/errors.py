@@ -97,6 +97,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "artifact_not_ready": (K.ARTIFACT_NOT_READY, B, "the artifact behind the tool is not built or not verified", "build it, then revalidate"),
     "artifact_changed": (K.ARTIFACT_NOT_READY, B, "what would run is not what was approved, frozen or built", "review the change and approve the new artifact"),
     "lifecycle_blocked": (K.LIFECYCLE_BLOCKED, B, "the tool's lifecycle state does not allow execution", "move it to a state that does"),
+    "unknown_package": (K.UNKNOWN_TOOL, F, "no plugin package of this id is registered", "see plugin-package/list; plugin-package/register brings one"),
     "unknown_proposal": (K.UNKNOWN_TOOL, B, "no frozen tool, and no proposal of one, has this id", "list the frozen tools of the workspace"),
     "move_not_allowed": (K.LIFECYCLE_BLOCKED, B, "the lifecycle has no such move from this state", "make one of the moves that the message names"),
     "provenance_missing": (K.LIFECYCLE_BLOCKED, B, "no run or record of evidence is named as its origin, or one that is not there", "name completed calls of this workspace in calls"),

@@ -28,6 +28,7 @@ from holon_plugin_packages.managed import Managed, Watched, pins_of
 from holon_plugin_packages.normalising import Normalised, normalised
 from holon_plugin_packages.reading_files import LEFT_OUT, read_path
 from holon_plugin_packages.records import (
+    ImportedState,
     PackageFiles,
     PackageReader,
     StoredPackage,
@@ -86,12 +87,12 @@ class Packages:
         """Return a package.
 
         Raises:
-            Refused: ``unknown_skill``: none of this id is registered.
+            Refused: ``unknown_package``: none of this id is registered.
         """
         found = self.find(package)
         if found is None:
-            text = f"no package {package!r:.120} is registered; see plugin-package/list"
-            raise Refused(failure("unknown_skill", text))
+            text = f"no package {package!r:.120} is registered"
+            raise Refused(failure("unknown_package", text))
         return found
 
     def page(self, *, after: str = "", limit: int = 50) -> list[StoredPackage]:
@@ -198,6 +199,7 @@ class Packages:
     ) -> StoredPackage:
         pins = pins_of(made.files)
         manifest = made.manifest
+        digest = digest_of([manifest, pins], domain=DOMAIN)
         slots = {each["name"] for each in manifest.get("secret_slots", ())}
         secrets = {} if before is None else before.secrets
         return StoredPackage(
@@ -205,7 +207,7 @@ class Packages:
             version=manifest["version"],
             format=made.format,
             formats=made.formats,
-            digest=digest_of([manifest, pins], domain=DOMAIN),
+            digest=digest,
             manifest=manifest,
             pins=pins,
             origin=files.where,
@@ -216,6 +218,7 @@ class Packages:
             findings=made.findings,
             secrets={name: ref for name, ref in secrets.items() if name in slots},
             imported=False if before is None else before.imported,
+            in_catalogue=None if before is None else _in_catalogue(before, digest),
             registered_by=by,
             registered_at_unix_seconds=int(self._host.clock.now()),
         )
@@ -239,7 +242,7 @@ class Packages:
         if changed:
             text = f"files changed since it was registered: {', '.join(changed[:5])}"
             raise Refused(failure("definition_changed", text, files=changed[:5]))
-        stored = evolve(stored, secrets=_bound(stored, secrets), imported=True)
+        stored = evolve(stored, secrets=_bound(stored, secrets), imported=True, in_catalogue=None)
         source = SkillSourceDescriptor(
             id=source_of(package),
             kind=SkillSourceKind.PLUGIN_PACKAGE,
@@ -329,6 +332,19 @@ class Packages:
 
             self._readers = joined_readers(self._host)
         return self._readers
+
+
+def _in_catalogue(before: StoredPackage, digest: str) -> ImportedState | None:
+    """Return the imported state of a package that is registered anew by a digest."""
+    state = before.in_catalogue
+    if state is None and before.imported:
+        state = ImportedState(
+            digest=before.digest,
+            version=before.version,
+            manifest=before.manifest,
+            pins=before.pins,
+        )
+    return None if state is None or state.digest == digest else state
 
 
 def _check_same(before: StoredPackage, made: Normalised) -> None:

@@ -75,13 +75,24 @@ class PackageReader:
 
 
 @frozen(kw_only=True)
+class ImportedState:
+    """The state of a package whose capabilities are in the catalogue, where it is another one."""
+
+    digest: str
+    version: str
+    manifest: Mapping[str, Any]
+    pins: Mapping[str, str]
+
+
+@frozen(kw_only=True)
 class StoredPackage:
     """A registered package: its manifest, the digest of every file, what was found.
 
     ``digest`` covers the manifest and every pinned file. ``pins`` are digests by path.
     ``formats`` are all formats that the package was recognised as, the one read first.
     ``imported`` says whether its capabilities are in the catalogue, ``secrets`` which
-    reference the operator bound to which slot.
+    reference the operator bound to which slot. ``in_catalogue`` is the state that was imported,
+    where another one was registered since and its import is outstanding; else ``None``.
     """
 
     id: str
@@ -99,5 +110,6 @@ class StoredPackage:
     findings: tuple[Finding, ...] = ()
     secrets: Mapping[str, str] = field(factory=dict)
     imported: bool = False
+    in_catalogue: ImportedState | None = None
     registered_by: str = ""
     registered_at_unix_seconds: int = 0

@@ -42,7 +42,9 @@ class Resources:
         others = [f"{posixpath.dirname(path)}/" for path in inner if path.endswith(f"/{FILE}")]
         below = tuple(each for each in others if each != root)
         own = (path for path in inner if not path.startswith(below))
-        return [path.removeprefix(root) for path in own if posixpath.basename(path) not in _KEPT_BACK]
+        return [
+            path.removeprefix(root) for path in own if posixpath.basename(path) not in _KEPT_BACK
+        ]
 
     def read(self, skill: SkillEntry, name: str, /) -> bytes | StructuredFailure:
         """Return the installed copy of a file, where it is still what was registered."""

@@ -44,6 +44,7 @@ _SUMMARY = answer(
     skills={"type": "integer"},
     mcp_servers={"type": "integer"},
     imported={"type": "boolean"},
+    import_outstanding={"type": "boolean"},
     changed=listed(_STRING),
     registered_by=_STRING,
     registered_at_unix_seconds={"type": "integer"},
@@ -110,7 +111,7 @@ def import_package(packages: Packages, door: Door, given: Params) -> Any:
 
 
 def diff(packages: Packages, door: Door, given: Params) -> Any:
-    """Compare a registered package with what is there now, or with another."""
+    """Compare a package, as it is in the catalogue, with what is there now, or with another."""
     from holon_plugin_packages.differing import difference
     from holon_plugin_packages.managed import pins_of
 
@@ -124,14 +125,18 @@ def diff(packages: Packages, door: Door, given: Params) -> Any:
     if after.manifest["id"] != before.id:
         said = f"it is the package {after.manifest['id']}, not {before.id}"
         raise Rejected(before.id, [Finding(code="config_invalid", message=said, path="/package")])
+    state = before.in_catalogue or before
     found = difference(
-        before.manifest,
+        state.manifest,
         after.manifest,
-        pins_before=before.pins,
+        pins_before=state.pins,
         pins_after=pins_of(after.files),
     )
     return {
         "same": found.same,
+        "import_outstanding": before.in_catalogue is not None,
+        "compared_version": state.version,
+        "compared_digest": state.digest,
         "added": list(found.added),
         "removed": list(found.removed),
         "changed": [
@@ -179,6 +184,7 @@ def _summary(packages: Packages, package: StoredPackage) -> dict[str, Any]:
         "skills": len(manifest.get("skills", ())),
         "mcp_servers": len(manifest.get("mcp_servers", ())),
         "imported": package.imported,
+        "import_outstanding": package.in_catalogue is not None,
         "changed": packages.changed(package)[:MAX_SHOWN],
         "registered_by": package.registered_by,
         "registered_at_unix_seconds": package.registered_at_unix_seconds,
@@ -274,8 +280,20 @@ def rows(packages: Packages) -> list[Operation]:
             authority=Authority.CALLER,
             effects=_READS,
             listing="packages",
-            columns=("id", "version", "format", "capabilities", "skills", "imported", "changed"),
-            doc="List registered packages by id; `changed` names files that differ since.",
+            columns=(
+                "id",
+                "version",
+                "format",
+                "capabilities",
+                "skills",
+                "imported",
+                "import_outstanding",
+                "changed",
+            ),
+            doc=(
+                "List registered packages by id; `changed` names files that differ since, and "
+                "`import_outstanding` says that another state was imported."
+            ),
         ),
         row(
             "import",
@@ -304,6 +322,9 @@ def rows(packages: Packages) -> list[Operation]:
             params(("package",), package=_ID, **_WAYS),
             answer(
                 same={"type": "boolean"},
+                import_outstanding={"type": "boolean"},
+                compared_version=_STRING,
+                compared_digest=_STRING,
                 added=listed(_STRING),
                 removed=listed(_STRING),
                 changed=listed(answer(capability=_STRING, changes=listed(schema_of(ViewChange)))),
@@ -316,7 +337,8 @@ def rows(packages: Packages) -> list[Operation]:
             columns=("capability", "changes"),
             doc=(
                 "Compare a registered package with where it came from, or with another state of "
-                "it: capabilities, schemas, effects, commands, descriptions, files."
+                "it: capabilities, schemas, effects, commands, descriptions, files. Where the "
+                "import of a newer registration is outstanding, what was imported is compared."
             ),
         ),
         row(
