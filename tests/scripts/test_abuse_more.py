@@ -130,6 +130,25 @@ def test_ab_proc_012_an_interpreter_that_can_not_start_says_so(
     assert shop.runs() == before
 
 
+def test_ab_proc_012_f_no_place_for_a_working_directory_says_so(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's reason and the interpreter are named, and the approval is not used up."""
+    before = shop.runs()
+    with shop.opened() as runtime:
+        held = approved(shop, runtime, {"part": "no folder"})
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+
+        result = shop.ann(runtime).release(held)
+
+        assert code_of(result) == "spawn_failed"
+        assert result.failure is not None
+        assert "python3" in result.failure.message
+        assert "No such file or directory" in result.failure.message
+        assert runtime.approvals.read(held).uses_left == 1
+    assert shop.runs() == before
+
+
 def test_ab_approval_006_integers_above_2_53_are_refused(shop: Shop, runtime: Runtime) -> None:
     """Both, so that neither can be taken for the other."""
     session, before = shop.ann(runtime), shop.runs()

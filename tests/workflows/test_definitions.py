@@ -293,6 +293,26 @@ def test_a_run_is_drawn_for_a_notebook(flows: Any, ann: Any) -> None:
     assert "answered by <script>x</script>" in text
 
 
+def test_the_bars_of_a_notebook_lie_where_the_steps_ran(flows: Any, ann: Any, clock: Any) -> None:
+    """Each begins and ends at its share of the run, in the colour of how it ended."""
+    import re
+
+    gate = node("g", "human-gate", {"question": "Go?"})
+    flows.create(definition(node("t", "wait-timer", {"after_s": 30}), gate), by="olga")
+    run = flows.run("demo", session=ann, timeout_s=0)
+    clock.at += 30
+    flows.ready_run(run.id)
+    clock.at += 90
+    flows.answer(f"{run.id}/g/1", by="boss", reason="back\u202ewards")
+    run = flows.ready_run(run.id)
+
+    drawn = run._repr_html_()
+
+    bars = re.findall(r"left:([0-9.]+)%;width:([0-9.]+)%;height:1em;background:(#\w+)", drawn)
+    assert bars == [("0.0", "25.0", "#4caf50"), ("25.0", "75.0", "#4caf50")]
+    assert "\u202e" not in drawn
+
+
 @pytest.mark.parametrize(
     "expression",
     [

@@ -100,15 +100,19 @@ class ScriptArtifacts:
         confine, why = self._confines(call)
         told = {"enforced": confine, "why": why}
         call.draft("holon-script-tools", {"confinement": told, "interpreter": interpreter})
-        with sealed(program_bytes(tool, command.program)) as program, tool.copied() as folder:
-            outcome = call.run_process(
-                argv,
-                cwd=folder,
-                env=env,
-                stdin_fd=program,
-                confine=confine,
-                reads=(folder, *prefix_of(interpreter)),
-            )
+        try:
+            with sealed(program_bytes(tool, command.program)) as program, tool.copied() as folder:
+                outcome = call.run_process(
+                    argv,
+                    cwd=folder,
+                    env=env,
+                    stdin_fd=program,
+                    confine=confine,
+                    reads=(folder, *prefix_of(interpreter)),
+                )
+        except OSError as error:
+            text = f"nothing to run {command.interpreter} from can be made: {error.strerror}"
+            return _failed(failure("spawn_failed", text))
         answer = _refused_input(outcome) or read_output(outcome)
         return _failed(answer) if isinstance(answer, StructuredFailure) else completed(answer)
 

@@ -54,7 +54,7 @@ def lines(run: RunView, *, now: float) -> list[str]:
 
 
 def html(run: RunView, *, now: float) -> str:
-    """Draw the same as HTML; every text in it is escaped."""
+    """Draw the same as HTML; every text in it is escaped, and shows what cannot be seen."""
     begin, span = _span(run, now)
     rows = []
     for step in run.steps:
@@ -66,13 +66,15 @@ def html(run: RunView, *, now: float) -> str:
             f'<div style="position:absolute;left:{left / 10}%;width:{long / 10}%;height:1em;'
             f'background:{colour}"></div></div>'
         )
-        cells = "".join(
-            f"<td>{escape(str(each))}</td>" for each in (step.id, step.kind, step.state)
-        )
-        rows.append(f"<tr>{cells}<td>{bar}</td><td>{escape(str(said))}</td></tr>")
+        cells = "".join(f"<td>{_shown(each)}</td>" for each in (step.id, step.kind, step.state))
+        rows.append(f"<tr>{cells}<td>{bar}</td><td>{_shown(said)}</td></tr>")
     head = escape(f"{run.definition}@{run.version}: {run.state}")
     names = "".join(f"<th>{each}</th>" for each in ("step", "kind", "state", "when", ""))
     return f"<table><caption>{head}</caption><tr>{names}</tr>{''.join(rows)}</table>"
+
+
+def _shown(text: object) -> str:
+    return escape(escape_controls(str(text)))
 
 
 def _span(run: RunView, now: float) -> tuple[float, float]:
