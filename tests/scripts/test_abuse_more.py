@@ -133,20 +133,27 @@ def test_ab_proc_012_an_interpreter_that_can_not_start_says_so(
 def test_ab_proc_012_f_no_place_for_a_working_directory_says_so(
     shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system's reason and the interpreter are named, and the approval is not used up."""
+    """The system's reason and the interpreter are named, and the approval is not used up.
+
+    Nor is the tool found guilty: its fixtures have no place either.
+    """
     before = shop.runs()
     with shop.opened() as runtime:
-        held = approved(shop, runtime, {"part": "no folder"})
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+        session, given = shop.ann(runtime), {"part": "no folder"}
+        held = approved(shop, runtime, given)
+        with monkeypatch.context() as patched:
+            patched.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+            results = [session.release(held)]
+            results += [session.call(shop.tool, given) for _ in range(3)]
 
-        result = shop.ann(runtime).release(held)
-
-        assert code_of(result) == "spawn_failed"
-        assert result.failure is not None
-        assert "python3" in result.failure.message
-        assert "No such file or directory" in result.failure.message
+        for result in results:
+            assert code_of(result) == "spawn_failed"
+            assert result.failure is not None
+            assert "python3" in result.failure.message
+            assert "No such file or directory" in result.failure.message
         assert runtime.approvals.read(held).uses_left == 1
-    assert shop.runs() == before
+        assert shop.runs() == before
+        assert session.call(shop.tool, given).output == {}
 
 
 def test_ab_approval_006_integers_above_2_53_are_refused(shop: Shop, runtime: Runtime) -> None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holon_core.catalogue.catalogue import Entry
+from holon_core.errors import Refused
 from holon_core.frozen.projection import descriptor_of
 from holon_core.guard.trial import trial
+from holon_core.records.failure import failure
 from holon_core.records.frozen import FixtureResult, FixtureStatus, ValidationRun
 from holon_core.records.words import Effect, Status
 from holon_core.wire.canonical import canonical
@@ -85,9 +87,8 @@ def run_fixtures(
 def _run(guard: Guard, entry: Entry, fixture: Fixture, caller: CallerContext) -> FixtureResult:
     workspace = guard.workspaces.find(caller.workspace or "")
     assert workspace is not None, "a frozen tool is of a workspace"
-    folder = Path(tempfile.mkdtemp(prefix="holon-fixture-"))
+    folder = _filled(fixture.files)
     try:
-        _fill(folder, fixture.files)
         result = trial(
             guard,
             entry,
@@ -101,11 +102,22 @@ def _run(guard: Guard, entry: Entry, fixture: Fixture, caller: CallerContext) ->
     return judge(fixture, result)
 
 
-def _fill(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+def _filled(files: Mapping[str, str]) -> Path:
+    """Make a fresh folder with a fixture's files.
+
+    Raises:
+        Refused: There is no room for one, which says nothing of the tool.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="holon-fixture-"))
+        for name, text in files.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        text = f"no folder for a fixture can be made: {error.strerror}"
+        raise Refused(failure("spawn_failed", text)) from None
+    return folder
 
 
 def judge(fixture: Fixture, result: ToolResult) -> FixtureResult:

@@ -152,7 +152,9 @@ class Live:
             return
         if self._guard.workspaces.usable(workspace, attempt.caller.principal) is None:
             return
-        self._probe(record, attempt, suspect=False)
+        with contextlib.suppress(HolonError):
+            # What keeps its fixtures from being tried leaves its circuit as it is.
+            self._probe(record, attempt, suspect=False)
 
     def _probe(self, record: FrozenToolRecord, attempt: Attempt, *, suspect: bool) -> None:
         """Let a tool's fixtures say whether it works; one process at a time asks them."""
