@@ -46,6 +46,8 @@ REJECTED = {
     "a tag of Python": ("openapi: !!python/object:os.system x\n", "neither JSON nor YAML"),
     "two YAML documents": ("a: 1\n---\nb: 2\n", "neither JSON nor YAML"),
     "no UTF-8": (b"\xff\xfe\x00", "neither JSON nor YAML"),
+    "NaN in YAML": ("openapi: .nan\n", "no number is no JSON"),
+    "NaN behind a large number": ('{"a": 1e400, "b": NaN}', "NaN is no JSON"),
     "too deep": ("[" * 5000 + "]" * 5000, "deep"),
 }
 
@@ -237,6 +239,17 @@ def test_a_key_is_sent_under_no_name_that_arguments_may_not_have(scheme) -> None
 
     assert found.schemes == {}
     assert [finding.path for finding in found.findings] == ["/components/securitySchemes/key"]
+
+
+@pytest.mark.parametrize("limit", ["9" * 20, "9" * 5000, "1e400"], ids=["20", "5000", "1e400"])
+def test_a_limit_that_no_number_reaches_is_left_out(limit) -> None:
+    """However many digits it has; limits of 64 bits stand in many documents."""
+    parameter = {"name": "q", "in": "query", "schema": {"type": "integer", "maximum": "LIMIT"}}
+    text = json.dumps(document({"parameters": [parameter]})).replace('"LIMIT"', limit)
+    found, _, _ = mapped_of(text)
+    [made] = found.operations.values()
+
+    assert made.input_schema["properties"]["q"] == {"type": "integer"}
 
 
 EFFECTS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, datetime
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import JsonRefused, Rejected
@@ -55,7 +56,21 @@ def _without_mark(data: bytes) -> bytes:
 
 def _wide_numbers(data: bytes) -> Any:
     """Read JSON whose numbers may be beyond what JSON carries safely; all else is strict."""
-    return json.loads(_without_mark(data), object_pairs_hook=_unique)
+    return json.loads(
+        _without_mark(data),
+        object_pairs_hook=_unique,
+        parse_int=_whole,
+        parse_constant=_no_number,
+    )
+
+
+def _whole(digits: str) -> int | float:
+    # Python refuses to convert very long ones, and all of them are beyond any limit.
+    return int(digits) if len(digits) < 400 else float(digits)
+
+
+def _no_number(name: str) -> Any:
+    raise rejected(f"{name} is no JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -132,6 +147,8 @@ def _plain_at(value: Any, depth: int, room: list[int]) -> Any:
         return [_plain_at(item, depth + 1, room) for item in value]
     if isinstance(value, (datetime, date)):
         return value.isoformat()
+    if isinstance(value, float) and isnan(value):
+        raise rejected("what is no number is no JSON")
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     raise rejected(f"a value of the type {type(value).__name__} is no JSON")
