@@ -167,23 +167,24 @@ def check_arguments(attempt: Attempt) -> None:
             raw = parse(raw)
         value, canonical = normalise(raw)
     except JsonRefused as error:
-        details = {"path": error.path, "rule": error.rule}
-        raise Refusal(failure("arguments_invalid", str(error), **details)) from None
+        raise Refusal(_not_json(error, attempt)) from None
     if type(value) is not dict:
         raise Refusal(failure("arguments_invalid", "arguments are a JSON object", path=""))
     attempt.arguments, attempt.canonical = value, canonical
     if not attempt.entry.takes(value):
-        raise Refusal(_invalid(attempt.entry.input.errors(value)))
+        raise Refusal(_unfit(attempt, value))
 
 
-def _invalid(errors: Any) -> StructuredFailure:
-    shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in errors]
-    if not shown:
-        return failure("arguments_invalid")
-    first = shown[0]
-    code = "schema_limit" if first["rule"] == "schema_limit" else "arguments_invalid"
-    text = f"{first['message']} at {first['path'] or '/'}"
-    return failure(code, text, path=first["path"], rule=first["rule"], errors=shown)
+def _not_json(error: JsonRefused, attempt: Attempt) -> StructuredFailure:
+    from holon_core.guard.unfit import arguments_not_json
+
+    return arguments_not_json(error, attempt.entry.input_marks)
+
+
+def _unfit(attempt: Attempt, value: Any) -> StructuredFailure:
+    from holon_core.guard.unfit import arguments_unfit
+
+    return arguments_unfit(attempt.entry.input.errors(value), attempt.entry.input_marks)
 
 
 def _pass_gates(guard: Guard, attempt: Attempt) -> None:

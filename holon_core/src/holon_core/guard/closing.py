@@ -68,6 +68,9 @@ def _judged(guard: Guard, attempt: Attempt, outcome: ExecutorOutcome) -> Ending:
     else:
         problem = _of_session(guard, attempt, _problem(guard, outcome))
         ending = Ending(Status(outcome.status.value), problem=problem)
+    if ending.problem is not None:
+        # Paths and messages name what an output holds; the record and the key get the same.
+        ending.problem = guard.recorder.safe_failure(ending.problem)
     ending.returned = ending.status is BLOCKED or not outcome.started
     ending.draft = _draft(guard, attempt, outcome, ending)
     return ending
@@ -125,16 +128,15 @@ def _output(guard: Guard, attempt: Attempt, output: Any) -> Ending:
                 details = {"limit": "max_output_bytes", "left": limit}
                 return Ending(Status.FAILED, problem=failure("budget_exceeded", text, **details))
             return Ending(Status.FAILED, problem=failure("output_too_large", text))
-        text = f"the output is not JSON: {error.message}"
-        problem = failure("output_not_json", text, path=error.path)
-        return Ending(Status.FAILED, problem=problem)
+        from holon_core.guard.unfit import output_not_json
+
+        return Ending(Status.FAILED, problem=output_not_json(error, attempt.entry.output_marks))
     gives = attempt.entry.gives
     if gives is not None and not gives(value):
         assert attempt.entry.output is not None
-        errors = attempt.entry.output.errors(value)
-        shown = [{"path": e.path, "rule": e.rule, "message": e.message} for e in errors]
-        said = f"{errors[0].message} at {errors[0].path or '/'}" if errors else None
-        problem = failure("output_schema", said, errors=shown)
+        from holon_core.guard.unfit import output_unfit
+
+        problem = output_unfit(attempt.entry.output.errors(value), attempt.entry.output_marks)
         return Ending(Status.FAILED, value, canonical, problem)
     return Ending(COMPLETED, value, canonical)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
     from holon_core.records.caller import CallerContext
+    from holon_core.records.failure import StructuredFailure
     from holon_core.wire.schema_marks import Marks
 
 RUNTIME_CHAIN = "_runtime"
@@ -178,6 +179,15 @@ class Recorder:
         """Return a text for people, redacted and then bounded."""
         text = self._redactor.text(text) if self._redactor.active else text
         return text if len(text) <= limit else text[: limit - 1] + "…"
+
+    def safe_failure(self, problem: StructuredFailure) -> StructuredFailure:
+        """Return a failure as callers and evidence may see it; the same where nothing is known."""
+        if not self._redactor.active:
+            return problem
+        from attrs import evolve
+
+        details: Any = self._redactor.value(dict(problem.details))
+        return evolve(problem, message=self._redactor.text(problem.message), details=details)
 
     def foreign_text(self, given: object, *, limit: int = 500) -> str:
         """Return a text of a tool, a lane or a plugin as people may see it.

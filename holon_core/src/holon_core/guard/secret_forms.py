@@ -180,7 +180,7 @@ def forms_of(name: str, value: str) -> list[Form]:
     """
     raw = value.encode()
     shown = {value, *_repr(value, raw)}
-    texts = {*shown, *_url(value), *_html(value), *_coded(value, raw)}
+    texts = {*shown, _step(value), *_url(value), *_html(value), *_coded(value, raw)}
     for text in tuple(texts):
         texts |= _json(text)
     # A text of JSON inside a text of JSON.
@@ -224,6 +224,11 @@ def _coded(value: str, raw: bytes) -> set[str]:
         "".join(f"&#{ord(character)};" for character in value),
         "".join(f"&#x{ord(character):x};" for character in value),
     }
+
+
+def _step(value: str) -> str:
+    """Write it as a step of a JSON pointer."""
+    return value.replace("~", "~0").replace("/", "~1")
 
 
 def _url(value: str) -> set[str]:

@@ -21,7 +21,9 @@ class SchemaError(Record):
     """One rule of a schema that a value breaks.
 
     ``path`` is a JSON pointer into the value, ``rule`` the keyword (or ``schema_limit`` where
-    a budget ended the check), ``message`` names the rule and never quotes the value.
+    a budget ended the check), ``message`` names the rule and never quotes the value. The names
+    of properties are no values: ``path`` holds them, and so may ``message``, whole, of a property
+    that is one too many. ``schema_telling`` leaves out those that a schema marks secret.
     """
 
     path: str

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 _MASK = "the value"
 _BACKTRACKS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
 _LEFT_ALONE = dict.fromkeys(UNASSERTED, lambda _: True)
-_LIMITS = (
-    jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
-    jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
-)
+_Kind = jsonschema_rs.ValidationErrorKind
+_LIMITS = (_Kind.BacktrackLimitExceeded, _Kind.RegexEngineFailure)
+# Their messages name the properties that are too many.
+_NAMING = (_Kind.AdditionalProperties, _Kind.UnevaluatedProperties)
+_MOST = 300
 
 
 class RustEngine:
@@ -94,8 +95,18 @@ def _error(error: jsonschema_rs.ValidationError) -> SchemaError:
     if isinstance(error.kind, _LIMITS):
         message = "the pattern takes too long on this value"
         return SchemaError(path=path, rule="schema_limit", message=message)
-    return SchemaError(path=path, rule=error.kind.name, message=_short(error.message))
+    return SchemaError(path=path, rule=error.kind.name, message=_message(error))
+
+
+def _message(error: jsonschema_rs.ValidationError) -> str:
+    """Take the engine's words, unless they quote a name where nobody looks for one."""
+    if isinstance(error.kind, _Kind.PropertyNames):
+        return f"the name of a property breaks {error.kind.error.kind.name}"
+    if isinstance(error.kind, _NAMING) and len(error.message) > _MOST:
+        # Without the names: a part of one could be taken for no secret.
+        return error.message.partition(" (")[0]
+    return _short(error.message)
 
 
 def _short(message: str) -> str:
-    return message if len(message) <= 300 else message[:300] + "…"
+    return message if len(message) <= _MOST else message[:_MOST] + "…"

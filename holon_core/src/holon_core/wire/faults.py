@@ -30,9 +30,13 @@ def pointer(parts: Iterable[str | int]) -> str:
 
 
 def shown(name: str) -> str:
-    """Quote a name for a message: at most 80 characters, nothing that cannot be encoded."""
-    cut = name if len(name) <= 80 else name[:80] + "…"
-    return ascii(cut) if has_surrogate(cut) else repr(cut)
+    """Quote a name for a message: nothing that cannot be encoded, and no part of a long one.
+
+    A part could be of a secret, and would not be recognised as one.
+    """
+    if len(name) > 80:
+        return f"of {len(name)} characters"
+    return ascii(name) if has_surrogate(name) else repr(name)
 
 
 def has_surrogate(text: str) -> bool:
