@@ -26,6 +26,7 @@ from holon_core.guard.sinks import SinkPump
 from holon_core.guard.threads import Threads
 from holon_core.guard.workspaces import Workspaces
 from holon_core.ids import new_id
+from holon_core.names import MAX_REASON
 from holon_core.once import Once
 from holon_core.parts import Parts
 from holon_core.plugins.blocked import blocker
@@ -165,7 +166,8 @@ def _assemble(
     with contextlib.suppress(StoreBusy, StoreError):
         store.transact(lambda tables: tables.purge_keys(now, limit=PURGED_KEYS), wait=False)
 
-    def record(tables: Tables, kind: str, fields: dict[str, str]) -> None:
+    def record(tables: Tables, kind: str, said: dict[str, str]) -> None:
+        fields = {name: recorder.quoted(text, limit=MAX_REASON) for name, text in said.items()}
         tables.append(recorder.draft(RUNTIME_CHAIN, runtime_id, kind, fields))
 
     installed = _installed(settings, plugins) if discover else []

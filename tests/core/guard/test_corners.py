@@ -13,9 +13,9 @@ from door import approve, kinds, open_calls, trail
 from holon_core.cancel import CancelToken
 from holon_core.catalogue.catalogue import Entry
 from holon_core.errors import StructuredFailureKind
-from holon_core.guard import call as guarded
 from holon_core.guard import drive
 from holon_core.guard.attempt import Attempt, Refusal
+from holon_core.guard.unfit import arguments_unfit, output_unfit
 from holon_core.records.failure import failure
 from holon_core.records.outcome import (
     ExecutorEvidenceDraft,
@@ -235,7 +235,8 @@ def test_a_refusal_made_on_an_older_catalogue_is_looked_at_again(open_runtime, r
 
 def test_a_fault_whose_place_is_not_found_is_still_a_refusal():
     """A validator may only know that a value does not fit."""
-    assert guarded._invalid([]).code == "arguments_invalid"
+    assert arguments_unfit([], None).code == "arguments_invalid"
+    assert output_unfit([], None).code == "output_schema"
 
 
 def test_a_call_cancelled_before_it_starts_does_not_start(open_runtime, write, ran):

@@ -114,3 +114,43 @@ def test_a_fault_outside_a_marked_field_is_told_in_full() -> None:
     assert "'q' was unexpected" in wrong.message
     assert kind is not None
     assert kind.message == 'the value is not of type "object" at /p'
+
+
+def test_no_record_holds_a_secret_that_a_caller_or_operator_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ids that nothing has, runs, reasons: a known value is found in each, the cached too."""
+    monkeypatch.setenv("SHOP_KEY", SECRET)
+
+    def take(key: str) -> None:
+        """Take it."""
+
+    with holon.Runtime.in_memory() as rt:
+        rt.register(take, effects={"none"}, secrets={"key": "env:SHOP_KEY"})
+        session = rt.session(principal="ann", run=SECRET)
+        # The first call is accepted before the value is fetched, and so known.
+        first = session.call("host.app/take")
+        known = [session.call("host.app/take"), session.call(f"host.app/{SECRET}")]
+        rt.tools.pin("host.app/take", by="op", reason=f"uses {SECRET}")
+        rt.tools.unpin("host.app/take", by="op", reason=f"used {SECRET}")
+        records = rt.evidence.list(workspace=None, limit=1000)
+    later = [each for each in records if each.call_id != first.call_id]
+    assert {"accepted", "refused", "pinned", "unpinned"} <= {each.kind for each in later}
+    assert SECRET not in repr([each.body for each in later])
+    assert [bool(each) for each in known] == [True, False]
+    assert later[0].body["caller"]["run"] == "[redacted:key]"
+
+
+def test_who_calls_is_told_whatever_secrets_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record without its principal would be nobody's."""
+    monkeypatch.setenv("SHOP_KEY", "anna")
+
+    def take(key: str) -> None:
+        """Take it."""
+
+    with holon.Runtime.in_memory() as rt:
+        rt.register(take, effects={"none"}, secrets={"key": "env:SHOP_KEY"})
+        session = rt.session(principal="anna")
+        results = [session.call("host.app/take") for _ in range(3)]
+        callers = [rt.evidence.read(each.call_id)[0].body["caller"] for each in results]
+    assert [each["principal"] for each in callers] == ["anna"] * 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
 from holon_core.catalogue.catalogue import MAX_PINS, PINS, TOOLS
@@ -138,5 +137,4 @@ def _check_said(by: str, reason: str) -> None:
 
 
 def _fields(tool_id: str, said: dict[str, str]) -> dict[str, str]:
-    named = {"tool_id": tool_id, **said}
-    return {name: quote(text) for name, text in named.items()}
+    return {"tool_id": tool_id, **said}

@@ -270,17 +270,17 @@ class Mover:
         """Append the evidence of a move; return its position."""
         recorder = self._guard.recorder
         fields = {
-            "by": quote(recorder.safe_text(made.by)),
+            "by": recorder.quoted(made.by),
             "digest": quote(record.digest),
             "from": "null" if made.source is None else quote(made.source),
             "host": recorder.host_fragment(),
-            "reason": quote(recorder.safe_text(made.reason, limit=2000)),
+            "reason": recorder.quoted(made.reason, limit=2000),
             "to": quote(made.target),
             "frozen_tool": quote(record.id),
         }
         if made.approval_id:
             fields["approval"] = quote(made.approval_id)
-            fields["approved_by"] = quote(recorder.safe_text(made.approved_by))
+            fields["approved_by"] = recorder.quoted(made.approved_by)
         call = made.call_id or record.id
         return tables.append(recorder.draft(record.workspace, call, RECORD_KIND, fields))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -448,8 +447,8 @@ class Approvals(Facet):
     ) -> None:
         recorder = self._guard.recorder
         fields = {
-            "by": quote(recorder.safe_text(by)),
-            "reason": quote(recorder.safe_text(reason, limit=2000)),
+            "by": recorder.quoted(by),
+            "reason": recorder.quoted(reason, limit=2000),
             "host": recorder.host_fragment(),
         }
         fields.update({name: recorder.safe_json(value) for name, value in more.items()})

@@ -400,9 +400,9 @@ def _accepted(guard: Guard, attempt: Attempt) -> Draft:
         fields["approval"] = quote(attempt.approval_id)
         fields["self_approved"] = "true" if attempt.self_approved else "false"
     if attempt.key is not None:
-        fields["idempotency_key"] = quote(recorder.safe_text(attempt.key))
+        fields["idempotency_key"] = recorder.quoted(attempt.key)
     if attempt.released_by is not None:
-        fields["released_by"] = quote(attempt.released_by)
+        fields["released_by"] = recorder.quoted(attempt.released_by)
     return recorder.draft(attempt.chain, attempt.call_id, "accepted", fields, payload=payload)
 
 

@@ -11,6 +11,8 @@ from holon_core.store.chains import Draft
 from holon_core.visible import escape_controls
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holon_core.clock import Clock
     from holon_core.guard.attempt import Attempt
     from holon_core.guard.redaction import Redactor
@@ -22,6 +24,7 @@ RUNTIME_CHAIN = "_runtime"
 MAX_PAYLOAD_BYTES = 64 * 1024
 MAX_TEMPLATES = 4096
 _OWN = "\0"
+_WHO = frozenset({"principal", "on_behalf_of", "workspace"})
 # Copied for each hash: making one anew asks OpenSSL for the algorithm by its name.
 _SHA256 = sha256()
 # A kind of record, and the ids of what its fields depend on.
@@ -33,11 +36,14 @@ def compose(fields: dict[str, str]) -> str:
     return "{" + ",".join([f'"{name}":{fields[name]}' for name in sorted(fields)]) + "}"
 
 
-def caller_fragment(caller: CallerContext) -> str:
-    """Encode a caller as evidence names it."""
+def caller_fragment(caller: CallerContext, text: Callable[[str], str]) -> str:
+    """Encode a caller as evidence names it, its further texts as ``text`` gives them."""
     from holon_core.store.approval_tables import caller_json
 
-    return compose({name: quote(value) for name, value in caller_json(caller).items()})
+    said = caller_json(caller)
+    # Whose a record is stays readable whatever secrets there are: principals and workspaces.
+    rest = {name: text(value) for name, value in said.items() if name not in _WHO}
+    return compose({name: quote(value) for name, value in {**said, **rest}.items()})
 
 
 class Recorder:
@@ -56,6 +62,7 @@ class Recorder:
         self._latest = 0
         self._callers: dict[CallerContext, str] = {}
         self._templates: dict[_Key, tuple[tuple[object, ...], tuple[str, ...]]] = {}
+        redactor.when_known(self._forget)
 
     def caller(self, caller: CallerContext) -> str:
         """Return a caller's fragment, encoded once."""
@@ -63,8 +70,20 @@ class Recorder:
         if fragment is None:
             if len(self._callers) > 1024:
                 self._callers.clear()
-            fragment = self._callers[caller] = caller_fragment(caller)
+            fragment = self._callers[caller] = caller_fragment(caller, self._redactor.text)
+            if self._holds_secret(fragment):
+                self._callers.pop(caller, None)
         return fragment
+
+    def _holds_secret(self, text: str) -> bool:
+        # Asked of what was just kept: a value that became known meanwhile is either seen here, or
+        # told of afterwards and all is forgotten.
+        return self._redactor.text(text) is not text
+
+    def _forget(self) -> None:
+        """Encode anew what was encoded before a secret became known."""
+        self._callers.clear()
+        self._templates.clear()
 
     def draft(
         self,
@@ -146,6 +165,8 @@ class Recorder:
             own["duration_ms"] = _OWN
         text = compose({**fields, **own, "kind": f'"{key[0]}"', "v": "1"})
         self._templates[key] = (about, tuple(text.split(_OWN)))
+        if self._holds_secret(text):
+            self._templates.pop(key, None)
 
     def host_fragment(self) -> str:
         """Return what records say of their writer."""
@@ -188,6 +209,10 @@ class Recorder:
 
         details: Any = self._redactor.value(dict(problem.details))
         return evolve(problem, message=self._redactor.text(problem.message), details=details)
+
+    def quoted(self, text: str, *, limit: int = 500) -> str:
+        """Encode a text of a caller or a host as a field of a body, redacted and bounded."""
+        return quote(self.safe_text(text, limit=limit))
 
     def foreign_text(self, given: object, *, limit: int = 500) -> str:
         """Return a text of a tool, a lane or a plugin as people may see it.

@@ -106,7 +106,7 @@ def hand_over(guard: Guard, caller: CallerContext, output_id: str, consumer: str
     elsewhere = misplaced(guard, caller)
     if elsewhere is not None or body is None or not _belongs(body, caller):
         unknown = elsewhere or failure("unknown_output", output=output_id)
-        fields = {"consumer": quote(consumer)}
+        fields = {"consumer": guard.recorder.quoted(consumer)}
         return OutputResult(
             status=FAILURES[unknown.code][1],
             output_class="",
@@ -117,7 +117,10 @@ def hand_over(guard: Guard, caller: CallerContext, output_id: str, consumer: str
     output_class, _ = guard.outputs.get(body["class"])
     problem = _refusal(output_class, body, consumer)
     about = _about(output_class, body["digest"])
-    fields = {"consumer": quote(consumer), "output": guard.recorder.safe_json(about)}
+    fields = {
+        "consumer": guard.recorder.quoted(consumer),
+        "output": guard.recorder.safe_json(about),
+    }
     refs = _append(guard, caller, output_id, fields, problem, done="handed_over")
     return OutputResult(
         status=Status.COMPLETED if problem is None else FAILURES[problem.code][1],

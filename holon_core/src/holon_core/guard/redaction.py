@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ class Redactor:
         self._lock = threading.Lock()
         self._known: Known | None = None
         self.active = False
+        self._told: list[Callable[[], None]] = []
+
+    def when_known(self, forget: Callable[[], None]) -> None:
+        """Have something told of every value that is new, so that it forgets what it kept."""
+        self._told.append(forget)
 
     def register(self, name: str, value: str) -> Finding | None:
         """Redact a value from now on.
@@ -62,6 +67,8 @@ class Redactor:
             if self._known is None or value not in self._known.values:
                 self._known = Known(values)
                 self.active = True
+                for forget in self._told:
+                    forget()
             else:
                 self._known.values = values
         return None

@@ -121,7 +121,7 @@ def common_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
     entry = getattr(attempt, "entry", None)
     fields = {
         "caller": guard.recorder.caller(attempt.caller),
-        "tool": entry.fragment if entry else f'{{"id":{quote(attempt.tool_id[:MAX_TOOL_ID])}}}',
+        "tool": entry.fragment if entry else _unknown(guard, attempt.tool_id),
     }
     posture = getattr(attempt, "posture", None)
     if posture is not None:
@@ -134,6 +134,10 @@ def common_fields(guard: Guard, attempt: Attempt) -> dict[str, str]:
         said = f'"decision":"{verdict.decision.value}","rule":{quote(verdict.rule)}'
         fields["policy"] = f"{{{confined}{said}}}"
     return fields
+
+
+def _unknown(guard: Guard, tool_id: str) -> str:
+    return f'{{"id":{guard.recorder.quoted(tool_id, limit=MAX_TOOL_ID)}}}'
 
 
 def refusal_draft(guard: Guard, attempt: Attempt, problem: StructuredFailure, kind: str) -> Draft:

@@ -6,7 +6,6 @@ here; policy may deny it, and what policy would ask is decided by who may valida
 
 from __future__ import annotations
 
-from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -86,7 +85,7 @@ def _prepare(guard: Guard, attempt: Attempt, about: str, workspace: Workspace | 
 def _accept(guard: Guard, attempt: Attempt, about: str) -> SealedCall:
     recorder = guard.recorder
     payload = recorder.safe_payload(attempt.arguments, attempt.canonical, attempt.entry.input_marks)
-    fields = {**guarded.accepted_fields(guard, attempt), "trial": quote(recorder.safe_text(about))}
+    fields = {**guarded.accepted_fields(guard, attempt), "trial": recorder.quoted(about)}
     draft = recorder.draft(attempt.chain, attempt.call_id, "accepted", fields, payload=payload)
 
     def work(tables: Tables) -> SealedCall:

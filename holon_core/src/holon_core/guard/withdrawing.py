@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -31,8 +30,8 @@ def withdraw(guard: Guard, call_id: str, *, by: str, reason: str) -> bool:
         free_held_key(tables, held)
         _revoke(tables, held, by=by, reason=reason, at=at)
         fields = {
-            "by": quote(recorder.safe_text(by)),
-            "reason": quote(recorder.safe_text(reason, limit=2000)),
+            "by": recorder.quoted(by),
+            "reason": recorder.quoted(reason, limit=2000),
             "approval": recorder.safe_json(held.approval_id),
             "host": recorder.host_fragment(),
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING
 
 from holon_core.errors import Refused
@@ -144,8 +143,8 @@ class Plugins(Facet):
         def work(tables: Tables) -> None:
             if not tables.remove_document(GUARDS, guard, at=int(self._clock.now())):
                 raise Refused(failure("unknown_guard", f"no guard {guard} belongs to this root"))
-            fields = {"by": quote(by), "reason": quote(reason), "guard": quote(guard)}
-            self._record(tables, "guard_retired", fields)
+            said = {"by": by, "reason": reason, "guard": guard}
+            self._record(tables, "guard_retired", said)
 
         self._store.transact(work, full=True)
         self.reread()

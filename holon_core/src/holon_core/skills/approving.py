@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING
 
 from holon_core.catalogue.catalogue import TOOLS
@@ -93,7 +92,7 @@ def revoke(
                 if tables.remove_document(APPROVALS, approval_key(binding.tool, posture), at=at):
                     gone[binding.tool] = None
                     said = {"tool_id": binding.tool, "posture": posture.value}
-                    record(tables, "posture_revoked", _quoted({**said, "by": by, "reason": reason}))
+                    record(tables, "posture_revoked", {**said, "by": by, "reason": reason})
         tables.bump_revision()
         return tuple(gone)
 
@@ -112,7 +111,7 @@ def note_loaded(
     said = {"skill_id": skill.id, "digest": skill.digest, "by": by}
     if resource:
         said["resource"] = resource
-    store.transact(lambda tables: record(tables, "skill_loaded", _quoted(said)))
+    store.transact(lambda tables: record(tables, "skill_loaded", said))
 
 
 def of_bindings(store: Store, bindings: Sequence[CapabilityBindingRecord]) -> list[PostureApproval]:
@@ -136,17 +135,11 @@ def clear(tables: Tables, tool_id: str, *, at: int) -> bool:
 
 
 def _fields(approval: PostureApproval) -> dict[str, str]:
-    return _quoted(
-        {
-            "tool_id": approval.tool,
-            "posture": approval.posture.value,
-            "digest": approval.tool_digest,
-            "skill_digest": approval.skill_digest,
-            "by": approval.by,
-            "reason": approval.reason,
-        }
-    )
-
-
-def _quoted(said: dict[str, str]) -> dict[str, str]:
-    return {name: quote(text) for name, text in said.items()}
+    return {
+        "tool_id": approval.tool,
+        "posture": approval.posture.value,
+        "digest": approval.tool_digest,
+        "skill_digest": approval.skill_digest,
+        "by": approval.by,
+        "reason": approval.reason,
+    }
