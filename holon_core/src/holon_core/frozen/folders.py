@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -68,14 +68,27 @@ def copied(record: FrozenToolRecord, read: Callable[[str], bytes]) -> Iterator[P
         read: Gives the bytes of a digest, checked.
     """
     made = Path(tempfile.mkdtemp(prefix="holon-run-")).resolve()
+    own = {made}
     try:
         _fill(made, record, read)
-        for folder in _folders(made):
+        for each in record.definition.files:
+            own.update((made / each.path).parents)
+        own = {folder for folder in own if made in (folder, *folder.parents)}
+        for folder in own:
             folder.chmod(0o500)
         yield made
     finally:
+        _remove(made, own)
+
+
+def _remove(made: Path, own: Iterable[Path]) -> None:
+    """Remove a run's folder; what is in a folder that may not be written to can't be removed."""
+    try:
+        for folder in own:
+            folder.chmod(0o700)
+        shutil.rmtree(made)
+    except OSError:
         for folder in _folders(made):
-            # A folder that may not be written to can't be emptied.
             with suppress(OSError):
                 folder.chmod(0o700)
         shutil.rmtree(made, ignore_errors=True)
