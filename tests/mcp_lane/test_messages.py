@@ -203,3 +203,27 @@ def test_an_answer_that_decides_nothing_leaves_the_call_held(tmp_path, given):
     assert (answer["id"], told["status"]) == (7, "held")
     assert served.run("approval", "read", told["held"])["approval"]["state"] == "pending"
     assert wire.close() == 0
+
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+}
+
+
+def test_without_a_handshake_as_well(tmp_path):
+    """There an answer comes with the call made again; an empty one, or no clear yes, is none."""
+    served = Served(tmp_path)
+    wire = Wire(served, "--approver", "bo")
+    call = {"name": "refund", "arguments": {"order_id": "o1"}, "_meta": META}
+    wire.ask(1, "tools/call", **call)
+    state = wire.next()["result"]["requestState"]
+    answers = []
+    for given in ({}, {"approval": {"action": "accept", "content": {"approve": "true"}}}):
+        wire.ask(2, "tools/call", **call, inputResponses=given, requestState=state)
+        answers.append(wire.next()["result"]["_meta"]["holon/held"])
+
+    assert len(set(answers)) == 1
+    assert served.run("approval", "read", answers[0])["approval"]["state"] == "pending"
+    assert wire.close() == 0
