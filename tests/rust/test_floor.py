@@ -103,6 +103,20 @@ def test_abuse_cases_of_the_area_rust(runtime: Runtime, session: Session, case_i
         ('#[cfg_attr(all(), export_name = "x")] pub fn f() {} fn main() {}', "rust_unsafe"),
         ('#[link(name = "c")] extern "C" {} fn main() {}', "rust_unsafe"),
         ('#[link_section = ".init"] static A: u8 = 1; fn main() {}', "rust_unsafe"),
+        (
+            "macro_rules! m { ($m:meta) => { #[$m] pub fn f() {} } } m!(no_mangle); fn main() {}",
+            "rust_unsafe",
+        ),
+        (
+            """macro_rules! m { ($($m:tt)*) => { #[cfg_attr(all(), $($m)*)] static A: u8 = 1; } }
+            m!(link_section = ".init"); fn main() {}""",
+            "rust_unsafe",
+        ),
+        (
+            """macro_rules! m { ($p:ident) => { #[$p = "malloc"] pub fn f() {} } }
+            m!(r#export_name); fn main() {}""",
+            "rust_unsafe",
+        ),
         ("extern { fn f(); } fn main() {}", "rust_unsafe"),
         ('macro_rules! m { () => { extern "C" { fn f(); } } } fn main() {}', "rust_unsafe"),
         ('core::arch::global_asm!("nop"); fn main() {}', "rust_unsafe"),

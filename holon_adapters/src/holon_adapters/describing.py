@@ -38,6 +38,7 @@ def tool_of(adapter: StoredAdapter, mapped: MappedOperation) -> RuntimeToolDescr
         limits = Limits(timeout_s=binding.timeout_s, max_output_bytes=binding.max_response_bytes)
     return RuntimeToolDescriptor(
         id=f"{adapter.source}/{plan.id}",
+        workspace=adapter.workspace,
         lane=KIND,
         origin=Origin.REGISTERED,
         posture=Posture.ADAPTER_LIVE,

@@ -26,6 +26,14 @@ NEXT = {
 }
 
 
+# A kind whose program is built and tested before its fixtures can run.
+NEXT_OF_KIND = {
+    "rust-code-tool": {
+        "proposed": "holon rust-code-tool build {workspace} {id}, then test and review",
+    }
+}
+
+
 def is_record(value: Any) -> bool:
     """Tell whether an answer, or a part of one, is the record of a frozen tool."""
     return isinstance(value, Mapping) and value.keys() >= RECORD
@@ -55,8 +63,11 @@ def show_record(record: Answer, out: Console, notes: Console, *, next_step: bool
     for move in record["moves"][-1:]:
         if move["approved_by"]:
             show_facts(out, {"approved_by": move["approved_by"]})
-    if next_step and record["state"] in NEXT:
-        step = NEXT[record["state"]].format(id=escape_controls(record["id"]))
+    following = {**NEXT, **NEXT_OF_KIND.get(definition["kind"], {})}
+    if next_step and record["state"] in following:
+        step = following[record["state"]].format(
+            id=escape_controls(record["id"]), workspace=escape_controls(record["workspace"])
+        )
         notes.print(Text(f"next: {step}; --json shows all of it", "dim"))
 
 

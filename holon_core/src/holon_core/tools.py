@@ -89,7 +89,7 @@ class Tools(Facet):
         """
         entry = self._catalogue.get(required_text(tool_id, "a tool id", MAX_TOOL_ID))
         if entry is None:
-            raise Refused(unknown_tool(self._catalogue, tool_id))
+            raise Refused(unknown_tool(self._catalogue, tool_id, None, sees_all=True))
         return entry.tool
 
     @operation("runtime-tool/pin", tool_id="tool")

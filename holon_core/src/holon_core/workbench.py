@@ -245,11 +245,20 @@ class Workbench:
         entry = self._guard.catalogue.get(tool_id)
         return None if entry is None else entry.tool
 
-    def unknown_tool(self, tool_id: str) -> StructuredFailure:
-        """Make the failure for a tool that is not there, with the closest names."""
-        from holon_core.catalogue.unknown import unknown_tool
+    def unknown_tool(
+        self, tool_id: str, *, caller: CallerContext | None = None
+    ) -> StructuredFailure:
+        """Make the failure for a tool that is not there, with the closest names.
 
-        return unknown_tool(self._guard.catalogue, tool_id)
+        Args:
+            tool_id: What was asked for.
+            caller: Who is told; without one, names of every workspace's tools.
+        """
+        from holon_core.catalogue.unknown import unknown_tool
+        from holon_core.guard.elsewhere import seen_workspace
+
+        seen = None if caller is None else seen_workspace(self._guard, caller)
+        return unknown_tool(self._guard.catalogue, tool_id, seen, sees_all=caller is None)
 
     def held(self, call_id: str) -> tuple[HeldCall, ApprovalRecord] | None:
         """Return a held call with its approval, whatever became of them."""

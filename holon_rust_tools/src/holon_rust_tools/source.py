@@ -18,6 +18,9 @@ _ATTRIBUTES = frozenset(
 )
 _ASSEMBLY = frozenset({"asm", "global_asm", "naked_asm", "llvm_asm"})
 _PROC_MACROS = frozenset({"proc_macro", "proc_macro_derive", "proc_macro_attribute"})
+# What a macro of the package can put into an attribute, wherever in a call of it it stands;
+# naked is an ordinary word, and a function of it needs naked_asm.
+_FOR_ATTRIBUTES = (_ATTRIBUTES - {"naked"}) | _PROC_MACROS | {"unsafe_code"}
 _IN_ATTRIBUTES = _ATTRIBUTES | _PROC_MACROS | {"link", "unsafe_code", "path"}
 _OPEN = frozenset("([{")
 
@@ -94,8 +97,12 @@ class _Judge:
             yield from self._module(place, token)
         elif text == "!" and self._is_parameter(place - 1):
             yield "rust_external_input", "a macro that is named by a macro's parameter"
-        elif text in _IN_ATTRIBUTES and self._in_attribute(place):
+        elif text in _IN_ATTRIBUTES and (self._in_attribute(place) or self._passed(token, text)):
             yield from self._attribute(place, text)
+
+    def _passed(self, token: Token, text: str) -> bool:
+        """Tell whether a word may become an attribute: ``#[$m]`` with what a macro is given."""
+        return token.in_macro and self._macros and text in _FOR_ATTRIBUTES
 
     def _attribute(self, place: int, text: str) -> Iterator[tuple[str, str]]:
         """Judge a word that means something in an attribute."""

@@ -25,6 +25,7 @@ from holon_core.agents.shapes import (
 from holon_core.agents.showing import visible
 from holon_core.errors import JsonRefused, Misuse
 from holon_core.guard.attempt import Attempt
+from holon_core.guard.elsewhere import is_elsewhere
 from holon_core.guard.results import record_refusal
 from holon_core.names import whole
 from holon_core.nearest import nearest
@@ -34,6 +35,7 @@ from holon_core.wire.strict_json import parse
 
 if TYPE_CHECKING:
     from holon_core.agents.modelling import Modelling
+    from holon_core.catalogue.catalogue import Entry
     from holon_core.records.dialect import FunctionDialect
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.result import ToolResult
@@ -137,7 +139,7 @@ def prepare(
         return _search(session, call, arguments)
     tool_id = projector.resolve(call.name)
     entry = None if tool_id is None else guard.catalogue.get(tool_id)
-    if tool_id is None or entry is None:
+    if tool_id is None or entry is None or _is_elsewhere(session, entry):
         return Prepared(call=call, refused=_unknown(session, projector, call))
     pinned = modelling.pinned(call.dialect.id, call.name)
     strict = True if pinned is None else pinned[1]
@@ -150,6 +152,10 @@ def prepare(
         key=_key(session, modelling, call),
         definition=None if pinned is None else pinned[0],
     )
+
+
+def _is_elsewhere(session: Session, entry: Entry) -> bool:
+    return is_elsewhere(session._guard, entry.tool.workspace, session.caller)
 
 
 def beyond(session: Session, call: ModelCall) -> Prepared:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holon_core.guard import call as guarded
 from holon_core.guard.attempt import Attempt, Refusal
+from holon_core.guard.elsewhere import is_elsewhere
 from holon_core.records.words import Decision, Effect
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Viewer:
     def shows(self, entry: Entry) -> bool:
         """Tell whether a tool is shown."""
         tool, guard = entry.tool, self._guard
+        if tool.workspace is not None and is_elsewhere(guard, tool.workspace, self._caller):
+            return False
         if self.lost or not tool.projectable or entry.executor is None:
             return False
         if Effect.UNKNOWN in tool.effects or (entry.needs_workspace and not self._in_place):

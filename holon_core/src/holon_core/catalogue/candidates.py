@@ -131,7 +131,7 @@ class Candidates:
         problem = self._id_problem(given.id)
         if problem is not None:
             return _refused(f"#{position}", problem)
-        findings = [*self._of_lane(given)]
+        findings = [*self._of_lane(given), *self._of_workspace(given)]
         inputs, outputs = self._schema(given.input_schema, "input"), _NO_OUTPUT
         findings += inputs.report.findings
         if given.output_schema is not None:
@@ -197,6 +197,13 @@ class Candidates:
             text = f"{tool_id} is not of the source {self._source}"
             return Finding(code="reserved_id", message=text, path="/id")
         return None
+
+    def _of_workspace(self, tool: RuntimeToolDescriptor) -> list[Finding]:
+        # Who calls it from elsewhere is told by the id alone whether it may be there.
+        if tool.workspace is None or tool.workspace in self._source.split(".")[1:]:
+            return []
+        text = "the source of a tool of one workspace is <source>.<workspace id>.<name>"
+        return [_finding("record_invalid", text, "/workspace")]
 
     def _of_lane(self, tool: RuntimeToolDescriptor) -> list[Finding]:
         lane = self._lanes.get(tool.lane)
@@ -277,6 +284,7 @@ def _wrong_types(tool: Any) -> list[Finding]:
     wrong += [
         name for name, kind in _RECORDS.items() if not _is_tuple_of(kind, getattr(tool, name))
     ]
+    wrong += ["workspace"] if type(tool.workspace) not in (str, type(None)) else []
     wrong += ["idempotent"] if type(tool.idempotent) is not bool else []
     effects = tool.effects
     if type(effects) is not frozenset or not effects or {type(e) for e in effects} != {Effect}:

@@ -50,6 +50,7 @@ def descriptor_json(tool: RuntimeToolDescriptor) -> dict[str, Any]:
         "digest": tool.digest,
         **({"keywords": list(tool.keywords)} if tool.keywords else {}),
         **({"lifecycle": tool.lifecycle} if tool.lifecycle else {}),
+        **({"workspace": tool.workspace} if tool.workspace else {}),
     }
 
 
@@ -87,6 +88,7 @@ def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
         provenance=Provenance(distribution=origin[0], version=origin[1], plugin=origin[2]),
         digest=data["digest"],
         lifecycle=text(data.get("lifecycle", "")),
+        workspace=text(data["workspace"]) if "workspace" in data else None,
     )
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeVar
 
 from attrs import field, frozen
 
 from holon_core.catalogue import search_rank
 from holon_core.catalogue.codec import descriptor_json
-from holon_core.catalogue.search_file import FILE, open_index, remove_index
+from holon_core.catalogue.search_file import BOUND_FILES, FILE, file_of, open_index, remove_index
 from holon_core.catalogue.search_index import Index
-from holon_core.catalogue.search_making import step
+from holon_core.catalogue.search_making import step, step_bound
 from holon_core.catalogue.search_query import Part, read
 from holon_core.catalogue.search_rows import Hit, Row, row_of
 from holon_core.catalogue.search_vectors import by_meaning
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Store
 
 T = TypeVar("T")
+# How many indexes of workspaces stay open.
+MAX_BOUND = 32
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -56,26 +59,36 @@ class Search:
         self._lock = threading.Lock()
         self._stored: Index | None = None
         self._own: Index | None = None
+        self._bound: OrderedDict[str, Index] = OrderedDict()
         self._held: dict[str, object] = {}
         self._changes = -1
 
-    def rank(self, query: str, *, lanes: Sequence[str], deep: bool) -> Found:
+    def rank(
+        self, query: str, *, lanes: Sequence[str], deep: bool, workspace: str | None = None
+    ) -> Found:
         """Return the tools that fit a query, best first.
 
         Args:
             query: What is wanted.
             lanes: Only tools of these lanes; of all where empty.
             deep: Also those beyond the best hundred, which take longer to list.
+            workspace: Whose own tools are searched beside those for all. Those of others count
+                for nothing, also where it is told how rare a word is.
         """
         return self._answer(
-            lambda parts: _ranked(parts, query, lanes, embedder=self._embedder, deep=deep)
+            lambda parts: _ranked(parts, query, lanes, embedder=self._embedder, deep=deep),
+            workspace,
         )
 
-    def fields(self, query: str, tool_ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    def fields(
+        self, query: str, tool_ids: Sequence[str], *, workspace: str | None = None
+    ) -> dict[str, dict[str, list[str]]]:
         """Return which words of a query each tool holds, field by field."""
-        return self._answer(lambda parts: _met(parts, query, tool_ids))
+        return self._answer(lambda parts: _met(parts, query, tool_ids), workspace)
 
-    def by_id(self, *, lanes: Sequence[str], after: str, limit: int) -> Found:
+    def by_id(
+        self, *, lanes: Sequence[str], after: str, limit: int, workspace: str | None = None
+    ) -> Found:
         """Return tools in the order of their ids, after a given one."""
 
         def work(parts: list[Part]) -> Found:
@@ -86,18 +99,19 @@ class Search:
                 hits=[Hit(0.0, each) for each in sorted(found)[:limit]], total=_count(parts, lanes)
             )
 
-        return self._answer(work)
+        return self._answer(work, workspace)
 
     def close(self) -> None:
         """Free the indexes; the next search opens them again."""
         with self._lock:
-            for index in (self._stored, self._own):
+            for index in (self._stored, self._own, *self._bound.values()):
                 if index is not None:
                     index.close()
             self._stored = self._own = None
+            self._bound.clear()
             self._held, self._changes = {}, -1
 
-    def _answer(self, work: Callable[[list[Part]], T]) -> T:
+    def _answer(self, work: Callable[[list[Part]], T], workspace: str | None) -> T:
         repaired = False
         while True:
             with self._lock:
@@ -105,7 +119,7 @@ class Search:
                 at = self._store.read(lambda tables: tables.last_tool_change())
                 try:
                     if self._step(at):
-                        return work(self._parts())
+                        return work(self._parts(workspace, at))
                 except FAULTS as error:
                     if repaired or not is_damage(error):
                         raise fault(error, "the search index") from error
@@ -120,8 +134,12 @@ class Search:
         if self._stored is not None:
             self._stored.close()
             self._stored = None
+        while self._bound:
+            self._bound.popitem()[1].close()
         if self._store.path is not None:
             remove_index(self._store.path.with_name(FILE))
+            for path in self._store.path.parent.glob(BOUND_FILES):
+                remove_index(path)
 
     def _step(self, at: tuple[int, str]) -> bool:
         """Bring the stored index nearer to a change of the store; tell whether it is there."""
@@ -130,14 +148,29 @@ class Search:
         self._stored.refresh()
         return step(self._stored, self._store, at)
 
-    def _parts(self) -> list[Part]:
+    def _parts(self, workspace: str | None, at: tuple[int, str]) -> list[Part]:
         assert self._stored is not None
         if self._changes != self._catalogue.changes:
             self._bring_own()
         parts = [Part(self._stored, frozenset(self._held))]
         if self._own is not None:
             parts.append(Part(self._own, frozenset()))
+        if workspace is not None and self._stored.bound(workspace, limit=1):
+            parts.append(Part(self._of_workspace(workspace, at), frozenset()))
         return parts
+
+    def _of_workspace(self, workspace: str, at: tuple[int, str]) -> Index:
+        """Return the index of what is of a workspace alone, brought to a change of the store."""
+        assert self._stored is not None
+        index = self._bound.pop(workspace, None)
+        if index is None:
+            index = open_index(self._store.path, file_of(workspace))
+            if len(self._bound) >= MAX_BOUND:
+                self._bound.popitem(last=False)[1].close()
+        self._bound[workspace] = index
+        index.refresh()
+        step_bound(index, self._stored, self._store, at, workspace)
+        return index
 
     def _bring_own(self) -> None:
         self._changes = self._catalogue.changes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from holon_core.catalogue.search_index import Index
@@ -14,13 +15,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "search.db"
+# What is of one workspace alone has an index of its own.
+BOUND_FILES = "search.*.db"
 
 
-def open_index(store: Path | None) -> Index:
-    """Open the index beside a store; what is damaged is made anew, what cannot be is in memory."""
+def open_index(store: Path | None, file: str = FILE) -> Index:
+    """Open an index beside a store; what is damaged is made anew, what cannot be is in memory."""
     if store is None:
         return Index()
-    path = store.with_name(FILE)
+    path = store.with_name(file)
     for _ in range(2):
         try:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
@@ -34,6 +37,11 @@ def open_index(store: Path | None) -> Index:
         except OSError:
             break
     return Index()
+
+
+def file_of(workspace: str) -> str:
+    """Name the file of the index of what is of one workspace alone."""
+    return f"search.{sha256(workspace.encode(errors='surrogatepass')).hexdigest()[:16]}.db"
 
 
 def remove_index(path: Path) -> None:

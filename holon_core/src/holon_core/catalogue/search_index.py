@@ -17,7 +17,7 @@ from holon_core.catalogue.search_postings import TABLES, Postings, Stems
 from holon_core.catalogue.search_rows import Row
 
 # Of another version, also of the rules by which rows are made, an index is made anew.
-VERSION = f"3-{sys.byteorder}"
+VERSION = f"4-{sys.byteorder}"
 # How long a turn to change the index is waited for.
 BUSY_S = 60.0
 _TABLES = (
@@ -30,12 +30,14 @@ _TABLES = (
         examples text not null, keywords text not null)""",
     "create index if not exists tools_label on tools(label)",
     "create table if not exists gone(n integer primary key)",
+    "create table if not exists bound(id text primary key, workspace text not null)",
+    "create index if not exists bound_workspace on bound(workspace)",
     """create table if not exists vectors(
         embedder text not null, digest text not null, body blob not null,
         primary key(embedder, digest))""",
     *TABLES,
 )
-_NAMES = ("vectors", "gone", "grams", "blocks", "stems", "tools", "meta")
+_NAMES = ("vectors", "bound", "gone", "grams", "blocks", "stems", "tools", "meta")
 
 
 class Index:
@@ -147,6 +149,20 @@ class Index:
         if found is not None:
             self._db.execute("delete from tools where n=?", found)
             self._db.execute("insert into gone values(?)", found)
+
+    def bind(self, tool_id: str, workspace: str) -> None:
+        """Note a tool of one workspace, which is not searched here; inside ``changing``."""
+        self.remove(tool_id)
+        self._db.execute("insert or replace into bound values(?,?)", (tool_id, workspace))
+
+    def loose(self, tool_id: str) -> None:
+        """Forget that a tool is of one workspace; inside ``changing``."""
+        self._db.execute("delete from bound where id=?", (tool_id,))
+
+    def bound(self, workspace: str, *, limit: int = -1) -> list[str]:
+        """Return the ids of the tools that are of a workspace alone."""
+        statement = "select id from bound where workspace=? order by id limit ?"
+        return [each for (each,) in self._db.execute(statement, (workspace, limit))]
 
     def postings(self, stem: str) -> Postings:
         """Return the tools that hold a stem; those that went may be among them."""

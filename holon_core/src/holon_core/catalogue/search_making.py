@@ -27,6 +27,33 @@ def step(index: Index, store: Store, at: tuple[int, str]) -> bool:
     return index.meta("at") == _mark(at) or _bring(index, store, at)
 
 
+def step_bound(index: Index, known: Index, store: Store, at: tuple[int, str], of: str) -> None:
+    """Bring the index of what is of one workspace to a change of the store.
+
+    Args:
+        index: That of the workspace.
+        known: The index of all others, which was brought there before.
+        store: Where the tools are.
+        at: The change.
+        of: The workspace.
+    """
+    if index.meta("at") == _mark(at):
+        return
+    with index.changing():
+        noted = index.meta("at")
+        changed = None if noted is None or index.worn() else _changed(store, noted, at)
+        if changed is None:
+            index.clear()
+            changed = known.bound(of)
+        for each in changed:
+            index.remove(each)
+            stored = _one(store, each)
+            if stored is not None:
+                workspace, row = _read(stored.body)
+                index.put([row] if workspace == of else [])
+        index.set_meta("at", _mark(at))
+
+
 def _bring(index: Index, store: Store, at: tuple[int, str]) -> bool:
     """Take what changed into the index, or one batch of all; tell whether nothing is left.
 
@@ -42,10 +69,11 @@ def _bring(index: Index, store: Store, at: tuple[int, str]) -> bool:
             return _make(index, store, at, noted)
         for each in changed:
             stored = _one(store, each)
+            index.loose(each)
             if stored is None:
                 index.remove(each)
             else:
-                index.put([_row(stored)])
+                _take(index, [stored])
         index.set_meta("at", _mark(at))
         return True
 
@@ -58,7 +86,7 @@ def _make(index: Index, store: Store, at: tuple[int, str], noted: str | None) ->
     found = store.read(
         lambda tables: tables.list_documents(TOOLS, after=making["after"], limit=BATCH)
     )
-    index.put(map(_row, found))
+    _take(index, found)
     done = making["done"] + len(found)
     if len(found) < BATCH:
         # What changed since it was begun is taken in next, as after any search.
@@ -91,13 +119,19 @@ def _one(store: Store, tool_id: str) -> Document | None:
     return store.read(lambda tables: tables.document(TOOLS, tool_id))
 
 
+def _take(index: Index, found: Sequence[Document]) -> None:
+    """Take tools in; of those of one workspace only which they are, so that no rank shows them."""
+    read = [(each.id, *_read(each.body)) for each in found]
+    index.put(row for _, workspace, row in read if workspace is None)
+    for tool_id, workspace, _ in read:
+        if workspace is not None:
+            index.bind(tool_id, workspace)
+
+
 @decodes("a definition")
-def _stored_row(body: bytes) -> tuple[Row, dict[str, int]]:
-    return row_of(json.loads(body))
-
-
-def _row(stored: Document) -> tuple[Row, dict[str, int]]:
-    return _stored_row(stored.body)
+def _read(body: bytes) -> tuple[str | None, tuple[Row, dict[str, int]]]:
+    said = json.loads(body)
+    return said.get("workspace"), row_of(said)
 
 
 def _mark(at: tuple[int, str]) -> str:

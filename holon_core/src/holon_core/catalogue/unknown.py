@@ -17,26 +17,32 @@ MAX_SHOWN = 100
 # Of a large catalogue only these are compared: the host's own, the first, those of the source.
 MAX_OWN = 500
 MAX_STORED = 50
+MAX_PAGES = 20
 MOST = 3
 
 
-def unknown_tool(catalogue: Catalogue, tool_id: str) -> StructuredFailure:
+def unknown_tool(
+    catalogue: Catalogue, tool_id: str, workspace: str | None, *, sees_all: bool = False
+) -> StructuredFailure:
     """Name the id that was asked for, and up to three that are near it.
 
     Args:
         catalogue: Where it is not.
         tool_id: What was asked for; of it at most 100 characters are shown, escaped.
+        workspace: Whose tools may be named beside those for all.
+        sees_all: Those of every workspace may.
     """
+    seen = None if sees_all else frozenset({None, workspace})
     shown = escape_unseen(tool_id[:MAX_SHOWN]) + ("…" if len(tool_id) > MAX_SHOWN else "")
-    return failure("unknown_tool", f"no tool {shown}{_suggested(catalogue, tool_id)}")
+    return failure("unknown_tool", f"no tool {shown}{_suggested(catalogue, tool_id, seen)}")
 
 
-def _suggested(catalogue: Catalogue, tool_id: str) -> str:
+def _suggested(catalogue: Catalogue, tool_id: str, seen: frozenset[str | None] | None) -> str:
     ids = sorted(catalogue.own())[:MAX_OWN]
     source, _, name = tool_id[:MAX_SHOWN].rpartition("/")
     try:
         for after in ("", f"{source}/") if source else ("",):
-            ids += [entry.tool.id for entry in catalogue.page(after=after, limit=MAX_STORED)]
+            ids += _page(catalogue, after, seen)
     except StoreError:
         # A damaged entry is told where it is asked for.
         pass
@@ -45,3 +51,15 @@ def _suggested(catalogue: Catalogue, tool_id: str) -> str:
     if same_name:
         return f"; did you mean {' or '.join(same_name)}?"
     return nearest(tool_id[:MAX_SHOWN], ids, most=MOST)
+
+
+def _page(catalogue: Catalogue, after: str, seen: frozenset[str | None] | None) -> list[str]:
+    """Return the ids after one, without those of workspaces that are not seen."""
+    ids: list[str] = []
+    for _ in range(MAX_PAGES):
+        found = catalogue.page(after=after, limit=MAX_STORED)
+        ids += [each.tool.id for each in found if seen is None or each.tool.workspace in seen]
+        if len(ids) >= MAX_STORED or len(found) < MAX_STORED:
+            break
+        after = found[-1].tool.id
+    return ids[:MAX_STORED]

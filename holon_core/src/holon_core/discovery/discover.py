@@ -13,7 +13,7 @@ from holon_core.catalogue.words import terms as terms_of
 from holon_core.discovery import cursor as cursors
 from holon_core.discovery.availability import Judge
 from holon_core.discovery.cursor import Place
-from holon_core.guard.standing import misplaced
+from holon_core.guard.elsewhere import is_elsewhere, seen_workspace
 from holon_core.records.discovery import DiscoveredTool, DiscoveryPage, FieldMatch, ScorePart
 from holon_core.records.words import Availability, Surface
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holon_core.catalogue.catalogue import Entry
+    from holon_core.catalogue.search import Found
     from holon_core.catalogue.search_rows import Hit
     from holon_core.discovery.request import Request
     from holon_core.guard.guard import Guard
@@ -55,7 +56,8 @@ class _Page:
         self._caller = caller
         self._request = request
         self._judge = Judge(guard, caller)
-        self._in_place = misplaced(guard, caller) is None
+        # Nothing of other workspaces is looked at, so that nothing of a page depends on it.
+        self._workspace = seen_workspace(guard, caller)
         self._asked = cursors.question(request.query, request.lanes)
         self._after = None if request.cursor is None else cursors.read(request.cursor, self._asked)
         self._judged = 0
@@ -70,7 +72,7 @@ class _Page:
         while more and not full and len(items) < request.limit and self._judged < MAX_JUDGED:
             wanted = request.limit - len(items)
             found = self._guard.catalogue.search.by_id(
-                lanes=request.lanes, after=last, limit=wanted + 1
+                lanes=request.lanes, after=last, limit=wanted + 1, workspace=self._workspace
             )
             total, more = found.total, len(found.hits) > wanted
             hits = found.hits[:wanted]
@@ -88,8 +90,7 @@ class _Page:
     def ranked(self) -> DiscoveryPage:
         """Make a page of what fits, best first."""
         request = self._request
-        search = self._guard.catalogue.search
-        found = search.rank(request.query, lanes=request.lanes, deep=False)
+        found = self._ranked(deep=False)
         best = max((hit.confidence for hit in found.hits), default=0.0)
         if not found.hits or best < request.min_confidence:
             return DiscoveryPage(
@@ -101,14 +102,19 @@ class _Page:
             )
         hits, twins = _without_twins(found.hits)
         if found.total > len(found.hits) and self._needs_more(hits):
-            deep = search.rank(request.query, lanes=request.lanes, deep=True)
-            hits, twins = _without_twins(deep.hits)
+            hits, twins = _without_twins(self._ranked(deep=True).hits)
         items, following = self._filled(hits, twins)
         if following is None and found.total > len(found.hits) and items:
             following = _place(items[-1])
         if request.explain:
             items = self._explained(items, {hit.id: hit for hit in hits})
         return evolve(self._page(items, following, found.total), best_confidence=best)
+
+    def _ranked(self, *, deep: bool) -> Found:
+        request = self._request
+        return self._guard.catalogue.search.rank(
+            request.query, lanes=request.lanes, deep=deep, workspace=self._workspace
+        )
 
     def _needs_more(self, hits: Sequence[Hit]) -> bool:
         """Tell whether the page reaches beyond the best hits."""
@@ -175,10 +181,10 @@ class _Page:
             entry, pin = entries.get(hit.id, (None, None))
             if entry is None or not _shown(entry, self._caller):
                 continue
-            tool = _described(entry, pin, hit, self._judge)
-            if self._in_place and any(r.code == "wrong_workspace" for r in tool.blocking_reasons):
-                # Of another workspace: it is not there for this caller.
+            if is_elsewhere(self._guard, entry.tool.workspace, self._caller):
+                # Since the search was made.
                 continue
+            tool = _described(entry, pin, hit, self._judge)
             # Where a query ranks, this is looked at after duplicates were joined.
             if (
                 self._request.query
@@ -200,7 +206,9 @@ class _Page:
         self, items: Sequence[DiscoveredTool], hits: dict[str, Hit]
     ) -> list[DiscoveredTool]:
         ids = [tool.id for tool in items]
-        met = self._guard.catalogue.search.fields(self._request.query, ids)
+        met = self._guard.catalogue.search.fields(
+            self._request.query, ids, workspace=self._workspace
+        )
         return [
             evolve(
                 tool,

@@ -86,10 +86,6 @@ class Live:
     def gate(self, seen: GateCall) -> Iterator[StructuredFailure]:
         """Name what keeps a frozen tool from running for this caller now."""
         tool = seen.tool
-        workspace = tool.id.partition("/")[0].partition(".")[2]
-        if seen.caller.workspace != workspace:
-            yield failure("wrong_workspace", f"{tool.id} runs in the workspace {workspace} alone")
-            return
         if tool.lifecycle not in RUNNING:
             yield self._why_blocked(tool)
             return

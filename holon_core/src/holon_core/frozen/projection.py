@@ -56,6 +56,7 @@ def descriptor_of(record: FrozenToolRecord) -> RuntimeToolDescriptor:
         executor_ref=record.executor_ref,
         provenance=Provenance(),
         lifecycle=record.state.value,
+        workspace=record.workspace,
     )
     return tool.with_digest(digest(tool.definition(), domain=DEFINITION_DOMAIN))
 

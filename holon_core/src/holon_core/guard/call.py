@@ -16,6 +16,7 @@ from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import JsonRefused, StoreError
 from holon_core.guard import closing, execute
 from holon_core.guard.attempt import Attempt, NeedsPreview, Refusal
+from holon_core.guard.elsewhere import is_elsewhere, named_workspace, seen_workspace
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.results import (
     common_fields,
@@ -34,6 +35,7 @@ from holon_core.records.policy import PolicyRequest
 from holon_core.records.words import Decision, Effect, HeldState, Origin, Surface
 from holon_core.store.chains import CatalogueMoved, NotOpen, OpenCall
 from holon_core.store.protocol import StoreBusy
+from holon_core.visible import escape_unseen
 from holon_core.wire.strict_json import parse
 from holon_core.wire.values import normalise
 
@@ -104,13 +106,18 @@ def _refuse(
 
 
 def resolve(guard: Guard, attempt: Attempt) -> None:
-    """Step 1: find the tool, and check the definition that the caller pinned."""
+    """Step 1: find the tool among those for the caller's workspace; check its pins."""
     # The revision before the entry: of a change in between, the commit then learns.
     attempt.revision = guard.revision
     entry = guard.catalogue.get(attempt.tool_id)
     if entry is None:
         required_text(attempt.tool_id, "a tool id", MAX_TOOL_ID)
         raise Refusal(_absent(guard, attempt))
+    if entry.tool.workspace is not None and is_elsewhere(
+        guard, entry.tool.workspace, attempt.caller
+    ):
+        # Before anything that speaks of it: pins, its record in evidence, its schema.
+        raise Refusal(_of_other(attempt.tool_id))
     attempt.entry = entry
     attempt.limits = entry.tool.limits
     attempt.posture = entry.tool.posture
@@ -126,13 +133,24 @@ def _check_pins(digest: str, *pins: str | None) -> None:
 
 
 def _absent(guard: Guard, attempt: Attempt) -> StructuredFailure:
+    named = named_workspace(attempt.tool_id)
+    if is_elsewhere(guard, named, attempt.caller):
+        return _of_other(attempt.tool_id)
     if attempt.mode != "release":
-        return unknown_tool(guard.catalogue, attempt.tool_id)
+        seen = seen_workspace(guard, attempt.caller)
+        return unknown_tool(guard.catalogue, attempt.tool_id, seen)
     text = (
         f"{attempt.tool_id} is not registered in this process; the call is still held, and a "
         "process of the application that registers it can release it"
     )
     return failure("unknown_tool", text)
+
+
+def _of_other(tool_id: str) -> StructuredFailure:
+    """Say the same of a tool of another workspace and of one that is not there at all."""
+    shown = escape_unseen(tool_id[:MAX_TOOL_ID])
+    text = f"no tool {shown} in this workspace; its id names another one"
+    return failure("wrong_workspace", text)
 
 
 def scope(guard: Guard, attempt: Attempt) -> None:

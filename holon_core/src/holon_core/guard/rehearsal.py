@@ -10,7 +10,6 @@ from holon_core.errors import StoreError, StructuredFailureKind
 from holon_core.guard import call as guarded
 from holon_core.guard import drive, idempotency
 from holon_core.guard.attempt import Refusal
-from holon_core.guard.elsewhere import refusal_elsewhere
 from holon_core.guard.evidence import encode
 from holon_core.guard.fingerprint import fingerprint
 from holon_core.guard.holding import make_preview
@@ -44,10 +43,6 @@ def dry_run(guard: Guard, attempt: Attempt) -> ToolResult:
         guarded.resolve(guard, attempt)
         guarded.scope(guard, attempt)
         guarded.check_arguments(attempt)
-        elsewhere = refusal_elsewhere(guard, attempt)
-        if elsewhere is not None:
-            # What it would send is none of this caller's business.
-            raise Refusal(elsewhere)
         _may_rehearse(guard, attempt)
         return _rehearsed(guard, attempt)
     except Refusal as refusal:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from holon_core.catalogue.unknown import unknown_tool
 from holon_core.errors import Refused
-from holon_core.operations.answers import answer, listed, page, schema_of, to_json
+from holon_core.guard.elsewhere import is_tool_elsewhere, seen_page, seen_workspace
+from holon_core.operations.answers import answer, listed, page, paged, schema_of, to_json
 from holon_core.operations.door import Door, Params
 from holon_core.operations.schemas import (
     AFTER_ID,
@@ -27,9 +29,7 @@ from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import Authority, Decision, Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holon_core.runtime import Runtime
+    from collections.abc import Iterator, Sequence
 
 NOUN = "runtime-tool"
 READS = frozenset({Effect.HOST_STATE_READ})
@@ -43,38 +43,44 @@ _DECISIONS = [decision.value for decision in Decision]
 
 def list_tools(door: Door, given: Params) -> Any:
     """Answer a page of the catalogue."""
-    limit = given.get("limit", 50)
-    found = door.runtime.tools.list(after=given.get("after", ""), limit=limit)
-    last = found[-1].id if len(found) == limit else None
-    shown = [tool for tool in found if may_see(door, tool.id)]
-    return {"tools": to_json(shown), "next_after": last, "faults": list(_faults(door.runtime))}
+    limit, after = given.get("limit", 50), given.get("after", "")
+    if door.sees_all:
+        found: Sequence[RuntimeToolDescriptor] = door.runtime.tools.list(after=after, limit=limit)
+    else:
+        guard = door.runtime._guard
+        workspace = seen_workspace(guard, door.caller)
+        entries = seen_page(guard.catalogue, workspace, after=after, limit=limit)
+        found = [entry.tool for entry in entries]
+    return {**paged("tools", found, limit), "faults": list(_faults(door))}
 
 
 def may_see(door: Door, tool_id: str) -> bool:
     """Tell whether a tool is one that this caller sees: not that of another workspace."""
-    from holon_core.guard.elsewhere import is_elsewhere
-
-    guard = door.runtime._guard
-    entry = guard.catalogue.get(tool_id)
-    return door.sees_all or entry is None or not is_elsewhere(guard, entry, door.caller)
+    return door.sees_all or not is_tool_elsewhere(door.runtime._guard, tool_id, door.caller)
 
 
-def _faults(runtime: Runtime) -> Iterator[dict[str, str]]:
+def _faults(door: Door) -> Iterator[dict[str, str]]:
     """Say what may be missing from the list: plugins and sources that failed, and why."""
+    runtime = door.runtime
     for plugin in runtime.plugins.list():
         by = plugin.distribution or plugin.name
         yield from ({"by": by, "problem": problem} for problem in plugin.problems)
     for source in runtime.tools.sources():
-        if source.state in ("late", "failed"):
+        if source.state in ("late", "failed") and may_see(door, f"{source.id}/"):
             yield {"by": source.id, "problem": source.problem}
 
 
 def read_tool(door: Door, given: Params) -> Any:
     """Answer one tool, and what registration said about it."""
-    tools = door.runtime.tools
-    tool = tools.read(given["tool"])
-    if not may_see(door, tool.id):
-        raise Refused(failure("unknown_tool", f"no tool {tool.id} in this workspace"))
+    tools, guard = door.runtime.tools, door.runtime._guard
+    if not may_see(door, given["tool"]):
+        raise Refused(failure("unknown_tool", f"no tool {given['tool']} in this workspace"))
+    entry = guard.catalogue.get(given["tool"])
+    if entry is None:
+        seen = seen_workspace(guard, door.caller)
+        problem = unknown_tool(guard.catalogue, given["tool"], seen, sees_all=door.sees_all)
+        raise Refused(problem)
+    tool = entry.tool
     return {"tool": to_json(tool), "findings": to_json(tools.findings(tool.id))}
 
 

@@ -70,15 +70,16 @@ class RuntimeToolDescriptor(Record):
     """A callable operation boundary: a capability with schemas, effects and requirements.
 
     ``digest`` identifies the definition: it covers all fields but itself, ``origin``,
-    ``provenance``, ``projections``, ``posture``, ``lifecycle`` and ``runs_here`` (design,
-    section 6).
+    ``provenance``, ``projections``, ``posture``, ``lifecycle``, ``workspace`` and ``runs_here``
+    (design, section 6).
     ``executor_ref`` names what runs: an artifact's digest where there is one, the version of a
     host function.
     ``examples`` are requests that it serves, in the words of those who ask; ``keywords`` are other
     names of it, of its skill, and words that it is looked for by. Both are for discovery.
     ``runs_here`` is the catalogue's word and no part of the definition: false where the lane, or
     what runs the tool, is not installed or was refused. ``lifecycle`` is the state of a frozen
-    tool, and empty for every other.
+    tool, and empty for every other. A tool with a ``workspace``, which its id names as well, is
+    for callers in that workspace alone: for every other caller it is not there.
     """
 
     id: str
@@ -106,6 +107,7 @@ class RuntimeToolDescriptor(Record):
     digest: str = ""
     runs_here: bool = True
     lifecycle: str = ""
+    workspace: str | None = None
 
     @property
     def side_effect_class(self) -> Effect:

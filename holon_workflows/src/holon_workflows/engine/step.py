@@ -198,7 +198,8 @@ class Step:
         bench = self._driver.engine.bench
         known = bench.tool(tool)
         if known is None:
-            return blocked(bench.unknown_tool(tool))
+            caller = self.run.caller_of(self._record.node)
+            return blocked(bench.unknown_tool(tool, caller=caller))
         self.repeatable = known.effects <= READ_ONLY or known.idempotent
         wait = self.wait
         if wait is not None and wait.get("for") == "approval":
