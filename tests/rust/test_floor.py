@@ -108,13 +108,11 @@ def test_abuse_cases_of_the_area_rust(runtime: Runtime, session: Session, case_i
             "rust_unsafe",
         ),
         (
-            """macro_rules! m { ($($m:tt)*) => { #[cfg_attr(all(), $($m)*)] static A: u8 = 1; } }
-            m!(link_section = ".init"); fn main() {}""",
+            'macro_rules! m{($($m:tt)*)=>{#[cfg_attr(all(),$($m)*)]fn f(){}}} m!(link_section="x");',
             "rust_unsafe",
         ),
         (
-            """macro_rules! m { ($p:ident) => { #[$p = "malloc"] pub fn f() {} } }
-            m!(r#export_name); fn main() {}""",
+            'macro_rules! m { ($p:ident) => { #[$p = "x"] pub fn f() {} } } m!(r#export_name);',
             "rust_unsafe",
         ),
         ("extern { fn f(); } fn main() {}", "rust_unsafe"),
