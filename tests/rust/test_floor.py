@@ -108,7 +108,7 @@ def test_abuse_cases_of_the_area_rust(runtime: Runtime, session: Session, case_i
             "rust_unsafe",
         ),
         (
-            'macro_rules! m{($($m:tt)*)=>{#[cfg_attr(all(),$($m)*)]fn f(){}}} m!(link_section);',
+            "macro_rules! m{($($m:tt)*)=>{#[cfg_attr(all(),$($m)*)]fn f(){}}} m!(link_section);",
             "rust_unsafe",
         ),
         (
