@@ -124,7 +124,9 @@ class Source:
     """The one tool as a source."""
 
     def __init__(self, *tools: RuntimeToolDescriptor, source: str = NAME) -> None:
-        self.descriptor = SkillSourceDescriptor(id=source, kind=SkillSourceKind.LANE)
+        self.descriptor = SkillSourceDescriptor(
+            id=source, kind=SkillSourceKind.LANE, origin=Origin.PLUGIN
+        )
         self._tools = tools
 
     def signal(self) -> str:

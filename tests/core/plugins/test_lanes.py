@@ -154,8 +154,8 @@ def test_a_provider_may_have_several_sources(open_runtime) -> None:
         (None, "raised AttributeError"),
         (SimpleNamespace(descriptor=1), "int was offered where SkillSourceDescriptor"),
         (SimpleNamespace(descriptor=Source("acme").descriptor, read=1, signal=2), "no read and"),
-        (Source("acme", origin=Origin.HOST), "no origin that a lane can have"),
-        (Source("acme", origin="plugin"), "no origin that a lane can have"),
+        *((Source("acme", origin=each), "Origin.PLUGIN") for each in Origin if each != "plugin"),
+        (Source("acme", origin="plugin"), "Origin.PLUGIN"),
     ],
 )
 def test_a_bad_source_is_refused_alone(open_runtime, offered: Any, said: str) -> None:

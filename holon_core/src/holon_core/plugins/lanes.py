@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 RESERVED_KINDS = frozenset(kind.value for kind in LaneKind)
 BUILT_IN = CapabilityLane(kind=LaneKind.BUILT_IN.value, postures=frozenset({Posture.BUILT_IN_SAFE}))
-# What no lane may say of its entries: these come from elsewhere.
 _OF_A_KIND = ("validate", "ready", "build", "execute", "preview")
 _NONE: Mapping[str, Any] = MappingProxyType({})
-_NOT_OF_LANES = frozenset({Origin.HOST, Origin.FROZEN})
 
 
 class Source(Facts):
@@ -188,8 +186,11 @@ class _Check:
         descriptor = _typed(offer.item.descriptor, SkillSourceDescriptor)
         if not callable(offer.item.read) or not callable(offer.item.signal):
             raise _Refused(f"the source {descriptor.id} has no read and signal")
-        if type(descriptor.origin) is not Origin or descriptor.origin in _NOT_OF_LANES:
-            raise _Refused(f"the source {descriptor.id} states no origin that a lane can have")
+        # Approvers are shown the origin as what Holon itself states: it is not a lane's to choose.
+        built_in = descriptor.origin is Origin.BUILT_IN and is_first_party(offer.provenance)
+        if descriptor.origin is not Origin.PLUGIN and not built_in:
+            text = "states an origin that is not its own; a lane's source states Origin.PLUGIN"
+            raise _Refused(f"the source {descriptor.id} {text}")
         self.descriptors[id(offer)] = descriptor
         return self._own_source(descriptor.id, offer.provenance)
 
