@@ -66,6 +66,8 @@ def test_the_examples_of_a_tool_are_valid(tool: Any, call: Call, root: Path) -> 
         ("grep", {"pattern": "x", "case": "none"}),
         ("grep", {"pattern": "x", "cursor": "nonsense"}),
         ("grep", {"pattern": "x", "cursor": "-1:a"}),
+        ("glob", {"pattern": "*", "cursor": "a.txt"}),
+        ("list-dir", {"cursor": "a.txt"}),
     ],
 )
 def test_unusable_arguments_are_refused(
@@ -232,6 +234,37 @@ def test_a_page_of_long_names_is_cut_by_size(call: Call, root: Path) -> None:
     assert (found["truncated"], found["cut_by"]) == (True, "size")
     rest = call("grep", pattern="needle", max_results=1000, cursor=found["next_cursor"]).output
     assert len(found["matches"]) + len(rest["matches"]) == 600
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "other"),
+    [
+        ("grep", {"pattern": "alpha"}, {"pattern": "beta"}),
+        ("grep", {"pattern": "alpha"}, {"path": "sub"}),
+        ("grep", {"pattern": "alpha"}, {"case": "insensitive"}),
+        ("glob", {"pattern": "*"}, {"pattern": "*.txt"}),
+        ("glob", {"pattern": "*"}, {"include_hidden": True}),
+        ("list-dir", {}, {"path": "sub"}),
+    ],
+)
+def test_a_cursor_goes_on_with_its_own_question_alone(
+    call: Call, root: Path, tool: str, arguments: dict[str, Any], other: dict[str, Any]
+) -> None:
+    """With another it would leave out, silently, what nobody was shown."""
+    (root / "sub").mkdir()
+    for place in (root, root / "sub"):
+        for name in ("a.txt", "b.txt", "c.txt"):
+            (place / name).write_text("alpha beta\n")
+
+    most = "max_entries" if tool == "list-dir" else "max_results"
+    first = call(tool, **arguments, **{most: 2}).output
+    rest = call(tool, **arguments, **{most: 10}, cursor=first["next_cursor"])
+    strayed = call(tool, **{**arguments, **other}, cursor=first["next_cursor"])
+
+    assert rest.status is Status.COMPLETED
+    assert strayed.failure.code == "arguments_invalid"
+    assert "of another question" in strayed.failure.message
+    assert strayed.failure.details["path"] == "/cursor"
 
 
 def test_a_listing_names_types_and_sizes(call: Call, root: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holon_builtin_workspace.contain import opened
+from holon_builtin_workspace.cursors import cursor_at, place_of
 from holon_builtin_workspace.globs import Glob
 from holon_builtin_workspace.paths import given, shown
 from holon_builtin_workspace.places import Place
@@ -37,7 +38,8 @@ class GlobFiles(WorkspaceTool):
         clock = Clock(call)
         glob = Glob(arguments["pattern"])
         asked = arguments.get("path", ".")
-        after = key_of(given(arguments["cursor"])) if "cursor" in arguments else None
+        before = place_of(call)
+        after = None if before is None else key_of(given(before))
         with opened(workspace_of(call)) as root:
             place = root.find(asked)
             if not place.is_folder:
@@ -62,7 +64,7 @@ class GlobFiles(WorkspaceTool):
             "paths": answer.items,
             "truncated": cut,
             "cut_by": answer.cut_by,
-            "next_cursor": answer.items[-1] if cut and answer.items else None,
+            "next_cursor": cursor_at(answer.items[-1], call) if cut and answer.items else None,
             **rules(search, answer),
         }
 

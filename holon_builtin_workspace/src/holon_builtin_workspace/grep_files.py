@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holon_builtin_workspace.bounds import boundary_before
 from holon_builtin_workspace.contain import opened
+from holon_builtin_workspace.cursors import cursor_at, place_of
 from holon_builtin_workspace.globs import Glob
 from holon_builtin_workspace.paths import given, shown
 from holon_builtin_workspace.places import Place, require_file
@@ -50,7 +51,8 @@ class GrepFiles(WorkspaceTool):
         if "\0" in arguments["pattern"]:
             raise refuse("invalid_pattern", "the pattern holds a NUL character; write \\x00")
         glob = Glob(arguments["glob"]) if "glob" in arguments else None
-        after = _after(arguments["cursor"]) if "cursor" in arguments else None
+        before = place_of(call)
+        after = None if before is None else _after(before)
         with opened(workspace_of(call)) as root:
             place = root.find(asked)
             if not place.is_folder:
@@ -76,7 +78,7 @@ class GrepFiles(WorkspaceTool):
             "matches": answer.items,
             "truncated": cut,
             "cut_by": answer.cut_by,
-            "next_cursor": _cursor(answer.last) if cut and answer.last else None,
+            "next_cursor": cursor_at(_place(answer.last), call) if cut and answer.last else None,
             "too_long": sorted(reader.too_long)[:20],
             **rules(search, answer),
         }
@@ -185,12 +187,12 @@ def window(line: bytes, first: int, size: int) -> bytes:
     return line[begin : boundary_before(line, begin + size)]
 
 
-def _cursor(key: Key) -> str:
+def _place(key: Key) -> str:
     return f"{key[1]}:{shown(b'/'.join(key[0]))}"
 
 
-def _after(cursor: str) -> Key:
-    number, colon, path = cursor.partition(":")
+def _after(place: str) -> Key:
+    number, colon, path = place.partition(":")
     if not colon or not number.isdecimal() or len(number) > 15:
         raise refuse("arguments_invalid", "not a cursor of this tool", path="/cursor")
     return key_of(given(path), int(number))

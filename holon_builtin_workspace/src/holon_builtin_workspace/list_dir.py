@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holon_builtin_workspace.bounds import Page
 from holon_builtin_workspace.contain import opened
+from holon_builtin_workspace.cursors import cursor_at, place_of
 from holon_builtin_workspace.handles import is_link
 from holon_builtin_workspace.paths import given, shown
 from holon_builtin_workspace.places import Place, type_of
@@ -33,7 +34,7 @@ class ListDir(WorkspaceTool):
         arguments = call.arguments
         asked = arguments.get("path", ".")
         most = arguments.get("max_entries", DEFAULT_ENTRIES)
-        after = given(arguments["cursor"]) if "cursor" in arguments else b""
+        after = given(place_of(call) or "")
         with opened(workspace_of(call)) as root:
             place = root.find(asked)
             if not place.is_folder:
@@ -66,7 +67,7 @@ def _answer(
         "path": shown(place.path),
         "entries": page.items,
         "truncated": cut,
-        "next_cursor": shown(last) if cut and last is not None else None,
+        "next_cursor": cursor_at(shown(last), call) if cut and last is not None else None,
     }
 
 
