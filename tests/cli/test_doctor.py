@@ -96,3 +96,27 @@ def test_a_root_that_others_may_write_is_a_problem(holon):
     assert done.code == 1
     assert f"{holon.root} may be written by others" in done.out
     assert "chmod go-w" in done.out
+
+
+def test_a_setting_that_lets_in_nobody_is_a_problem(holon):
+    """A shortened or mistyped name would otherwise be an empty list without a word."""
+    holon("tool", "call", "host.cli/add", "a=1", "b=2")
+
+    done = holon("doctor", "--json", HOLON_PLUGINS="workspace")
+
+    assert done.code == 1
+    found = checks(done)["setting plugins (env HOLON_PLUGINS)"]
+    assert found["state"] == "problem"
+    assert "workspace is no distribution" in found["detail"]
+
+
+def test_a_required_plugin_that_is_absent_is_corrected_in_its_place(holon):
+    """It is not retired: it never belonged to the root."""
+    holon.root.mkdir()
+    (holon.root / "holon.toml").write_text('required_plugins = ["shop-gaurd"]\n')
+
+    done = holon("doctor", "--json")
+
+    assert done.code == 1
+    assert "holon.toml:1" in checks(done)["guard shop-gaurd"]["remedy"]
+    assert "retire" not in checks(done)["guard shop-gaurd"]["remedy"]

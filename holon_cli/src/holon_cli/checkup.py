@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -233,13 +234,26 @@ def _plugins(runtime: Runtime) -> Iterator[Check]:
             detail="; ".join([origin, *plugin.problems]),
             remedy=f"repair or uninstall {plugin.distribution}" if plugin.problems else "",
         )
+    for name in runtime.plugins.unmatched():
+        yield Check(
+            name=f"setting plugins ({runtime.plugins.config.sources['plugins']})",
+            state=State.PROBLEM,
+            detail=f"{name} is no distribution that is installed here and has plugins",
+            remedy="correct the name: a distribution's whole name, or first-party; or install it",
+        )
     for guard in runtime.plugins.missing_guards():
         yield Check(
             name=f"guard {guard}",
             state=State.PROBLEM,
-            detail="belongs to this storage root and is absent: every call is denied",
-            remedy=f"install it again, or holon plugin retire {guard} --reason TEXT",
+            detail="is absent: every call is denied",
+            remedy=_typed(runtime.plugins.remedy(guard), guard),
         )
+
+
+def _typed(remedy: str, guard: str) -> str:
+    """Put the command where an operator is named."""
+    command = f"{shlex.quote(guard)} --reason TEXT"
+    return remedy.replace("have an operator retire it", f"holon plugin retire {command}")
 
 
 def _workspace(runtime: Runtime, setup: Setup) -> Iterator[Check]:

@@ -107,7 +107,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "confinement_unavailable": (K.UNSUPPORTED_CAPABILITY, B, "policy requires confinement, which can't be enforced here", "install bubblewrap where it is missing, or have an operator change the rule that requires it"),
     "circuit_open": (K.CIRCUIT_OPEN, B, "the tool failed too often lately", "wait for the circuit to close, or fix the tool"),
     "policy_denied": (K.POLICY_DENIED, B, "policy said no, or did not clearly say yes", "ask an operator to change the rule named in the message"),
-    "guard_missing": (K.POLICY_DENIED, B, "a guard plugin that belongs to this storage root is absent", "install it again, or have an operator retire it"),
+    "guard_missing": (K.POLICY_DENIED, B, "a guard that belongs to this storage root, or that is required, is absent", "install it again, or see the list of plugins: it says of each guard what else lifts it"),
     "approval_required": (K.APPROVAL_REQUIRED, B, "a person has to approve exactly this call", "approve the held call, then release it"),
     "approval_mismatch": (K.APPROVAL_REQUIRED, B, "an approval exists, but for another payload", "have this payload approved, or send the approved one"),
     "approval_wrong_scope": (K.APPROVAL_REQUIRED, B, "an approval exists, but for another workspace, caller or definition", "have this call approved: an approval holds in its own scope alone"),

@@ -208,7 +208,9 @@ def _assemble(
     catalogue = Catalogue(
         store,
         joined.executors,
-        blocker(joined, _active(offered.manager), skills.bound),
+        blocker(
+            joined, _active(offered.manager), skills.bound, _left_out(settings, discover=discover)
+        ),
         bound=skills.bound,
         previews=skills.previews(),
         embedder=_embedder(offered),
@@ -353,6 +355,20 @@ def _loading(settings: Config, *, discover: bool) -> str:
         return "all"
     by = settings.sources["plugins"]
     return f"{', '.join(settings.plugins)} alone ({by})" if settings.plugins else f"off ({by})"
+
+
+def _left_out(settings: Config, *, discover: bool) -> Callable[[str], str]:
+    """Say why plugins of a distribution are not looked at; empty where they are."""
+    from holon_core.plugins.loader import may_load
+
+    def why(distribution: str) -> str:
+        if not discover:
+            return "discover=False leaves it out"
+        if may_load(distribution, settings.plugins):
+            return ""
+        return f"the setting plugins ({settings.sources['plugins']}) leaves it out"
+
+    return why
 
 
 def _active(manager: PluginManager | None) -> frozenset[str]:

@@ -154,6 +154,39 @@ def test_holon_toml_may_require_a_plugin(open_runtime, tmp_path: Path) -> None:
     rt = open_runtime(discover=False, tools=[READ], required_plugins=["other"])
 
     assert rt.plugins.missing_guards() == ("acme", "other")
+    assert "holon.toml:1" in rt.plugins.remedy("acme")
+    assert "given by the program" in rt.plugins.remedy("other")
+
+
+def test_a_required_name_is_corrected_where_it_stands(site: Site, open_runtime) -> None:
+    """It never belonged to the root, so that no advice is to retire it, and retiring says so."""
+    site.add("acme-guard")
+    rt = open_runtime(tools=[READ], required_plugins=["acme-gaurd"])
+
+    assert "retire" not in call(rt).failure.next_action
+    remedy = rt.plugins.remedy("acme-gaurd")
+    assert "did you mean acme-guard" in remedy
+    with pytest.raises(holon.Refused) as refused:
+        rt.plugins.retire("acme-gaurd", by="olga", reason="r")
+    assert refused.value.failure.code == "unknown_guard"
+    assert remedy in refused.value.failure.message
+    caller = rt.session(principal="olga").caller
+    listed = rt.dispatch("plugin/list", {}, caller=caller, authorities=[holon.Authority.OPERATOR])
+    assert listed["remedies"] == {"acme-gaurd": remedy}
+
+
+def test_a_setting_that_lets_in_nobody_is_named(site: Site, open_runtime) -> None:
+    """A part of a name is no name; what the setting leaves out is not said to be missing."""
+    site.add("acme-guard")
+    with open_runtime() as rt:
+        assert rt.plugins.unmatched() == ()
+
+    rt = open_runtime(config={"plugins": ["guard", "first-party"]})
+
+    assert rt.plugins.unmatched() == ("guard",)
+    left_out = rt.session(principal="p").call("acme-guard/say").failure
+    assert left_out.code == "dependency_missing"
+    assert "the setting plugins (argument) leaves it out" in left_out.message
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,9 @@ def list_plugins(door: Door, _: Params) -> Any:
     plugins = door.runtime.plugins
     return {
         "plugins": to_json(plugins.list()),
-        "missing_guards": list(plugins.missing_guards()),
+        "missing_guards": list(missing := plugins.missing_guards()),
+        "remedies": {guard: plugins.remedy(guard) for guard in missing},
+        "unmatched": list(plugins.unmatched()),
         "loading": plugins.loading,
     }
 
@@ -114,6 +116,8 @@ ROWS = (
         response=answer(
             plugins=listed(schema_of(PluginState)),
             missing_guards=listed({"type": "string"}),
+            remedies={"type": "object", "additionalProperties": {"type": "string"}},
+            unmatched=listed({"type": "string"}),
             loading={"type": "string"},
         ),
         authority=Authority.OPERATOR,
@@ -123,8 +127,9 @@ ROWS = (
         columns=("name", "distribution", "version", "active", "problems"),
         doc=(
             "List plugins, active and quarantined with the reason, and the guards that belong to "
-            "this storage root and are missing: each of them denies every call. `loading` says "
-            "which installed plugins were looked at."
+            "this storage root, or are required, and are missing: each of them denies every call; "
+            "`remedies` says what lifts it. `loading` says which installed plugins were looked "
+            "at, `unmatched` what the setting `plugins` names and is not installed."
         ),
     ),
     Operation(

@@ -29,6 +29,7 @@ def blocker(
     joined: Joined,
     active: frozenset[str],
     bound: Callable[[str], object | None] = lambda _: None,
+    left_out: Callable[[str], str] = lambda _: "",
 ) -> Callable[[RuntimeToolDescriptor], StructuredFailure | None]:
     """Return what says of a stored tool why it can't run here; ``None`` where it can.
 
@@ -36,6 +37,7 @@ def blocker(
         joined: The lanes of this runtime.
         active: Distributions that have an active plugin.
         bound: Says which executor the host or an adapter bound to a tool.
+        left_out: Says why plugins of a distribution were not looked at; empty where they were.
     """
 
     def why(tool: RuntimeToolDescriptor) -> StructuredFailure | None:
@@ -43,7 +45,7 @@ def blocker(
             return failure("host_unsupported", joined.refused[tool.lane], lane=tool.lane)
         provider = PROVIDERS.get(tool.lane, tool.provenance.distribution)
         if tool.lane not in joined.lanes:
-            what = f"install {provider}" if provider else "install the distribution that brings it"
+            what = _lift(provider, left_out(provider))
             text = f"the lane {tool.lane} is not active here; {what}, or see the list of plugins"
             return failure(
                 "dependency_missing", text, lane=tool.lane, distribution=provider or None
@@ -57,10 +59,19 @@ def blocker(
             return failure("executor_unbound", text, tool=tool.id)
         if not brought_by or brought_by in active:
             return failure("unsupported_capability", _unrun(tool))
-        text = f"{brought_by} is not active here; install it, or see the list of plugins"
+        what = _lift(brought_by, left_out(brought_by))
+        text = f"{brought_by} is not active here; {what}, or see the list of plugins"
         return failure("dependency_missing", text, distribution=brought_by)
 
     return why
+
+
+def _lift(distribution: str, left_out: str) -> str:
+    if not distribution:
+        return "install the distribution that brings it"
+    if left_out:
+        return f"{left_out}: let it in, or install {distribution} where it is not"
+    return f"install {distribution}"
 
 
 def _unrun(tool: RuntimeToolDescriptor) -> str:

@@ -49,6 +49,7 @@ class Plugins(Facet):
         self._record = record
         self._present: frozenset[str] = frozenset()
         self._lacking: tuple[str, ...] = ()
+        self._required: frozenset[str] = frozenset()
         self._missing: tuple[str, ...] = ()
 
     def list(self) -> tuple[PluginState, ...]:
@@ -86,6 +87,33 @@ class Plugins(Facet):
             self.reread()
         return self._missing
 
+    def remedy(self, guard: str) -> str:
+        """Say what lets calls go on without a missing guard, by what makes it one.
+
+        Args:
+            guard: Its name, as ``missing_guards`` gives it.
+        """
+        if guard in self._known():
+            return "install it again, or have an operator retire it"
+        if guard not in self._required:
+            return "repair or uninstall the plugin: the list of plugins says what it raised"
+        named = guard in self.config.required_plugins
+        place = self.config.sources["required_plugins"] if named else "given by the program"
+        from holon_core.nearest import nearest
+
+        near = nearest(guard, () if self._manager is None else sorted(_names(self._manager)))
+        return f"install the plugin {guard}, or correct required_plugins ({place}){near}"
+
+    def unmatched(self) -> tuple[str, ...]:
+        """Name what ``plugins`` lets in and no installed distribution with plugins is called."""
+        if not self.config.plugins:
+            return ()
+        from holon_core.plugins.loader import ALL_FIRST_PARTY
+        from holon_core.plugins.metadata import installed
+
+        here = {ALL_FIRST_PARTY, *(each.name for each in installed())}
+        return tuple(name for name in self.config.plugins if name not in here)
+
     def settle_guards(
         self, active: Iterable[str], required: Sequence[str], failed: Sequence[str] = ()
     ) -> None:
@@ -99,6 +127,7 @@ class Plugins(Facet):
         now = int(self._clock.now())
         self._present = frozenset(active)
         loaded = set() if self._manager is None else _names(self._manager)
+        self._required = frozenset(required)
         self._lacking = (*failed, *(name for name in required if name not in loaded))
         new = sorted(self._present - self._known())
         if new:
@@ -131,8 +160,8 @@ class Plugins(Facet):
             reason: Why; both are kept in evidence.
 
         Raises:
-            Refused: ``unknown_guard``: it does not belong to this root; ``guard_active``. What is
-                named in ``required_plugins`` is retired there.
+            Refused: ``unknown_guard``: it does not belong to this root: what
+                ``required_plugins`` names is taken out there; ``guard_active``.
         """
         required_name(by, "by")
         required_text(reason, "reason")
@@ -140,9 +169,13 @@ class Plugins(Facet):
         if guard in self._present:
             raise Refused(failure("guard_active", f"the guard {guard} is active"))
 
+        unknown = f"no guard {guard} belongs to this root"
+        if guard in self.missing_guards() and guard not in self._known():
+            unknown += f", and calls are denied for it all the same; {self.remedy(guard)}"
+
         def work(tables: Tables) -> None:
             if not tables.remove_document(GUARDS, guard, at=int(self._clock.now())):
-                raise Refused(failure("unknown_guard", f"no guard {guard} belongs to this root"))
+                raise Refused(failure("unknown_guard", unknown))
             said = {"by": by, "reason": reason, "guard": guard}
             self._record(tables, "guard_retired", said)
 

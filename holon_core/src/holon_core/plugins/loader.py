@@ -57,7 +57,7 @@ def find_installed(allowed: Sequence[str] | None, *, given: Collection[Given] = 
     """
     if allowed is not None and not allowed:
         return []
-    chosen = [each for each in installed() if _may_load(each.name, allowed)]
+    chosen = [each for each in installed() if may_load(each.name, allowed)]
     claims: dict[str, list[str]] = {}
     for each in chosen:
         for point in each.points:
@@ -82,7 +82,8 @@ def core_version() -> str | None:
     return version_of(CORE)
 
 
-def _may_load(name: str, allowed: Sequence[str] | None) -> bool:
+def may_load(name: str, allowed: Sequence[str] | None) -> bool:
+    """Tell whether plugins of a distribution may load; ``allowed`` is as for ``find_installed``."""
     if allowed is None or name in allowed:
         return True
     return ALL_FIRST_PARTY in allowed and name in FIRST_PARTY
