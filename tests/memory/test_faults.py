@@ -160,6 +160,21 @@ def test_a_failure_of_the_store_says_what_the_command_said(rt, write, tmp_path):
     assert file.read_bytes() == before
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no such pipes there")
+def test_a_pipe_in_place_of_the_store_is_a_failure_and_not_waited_for(rt, write, tmp_path):
+    """Whoever opened it for writing would wait for a reader for ever."""
+    write(rt, content="first")
+    (file,) = (tmp_path / "root" / "plugins").rglob("memory.db")
+    for each in file.parent.iterdir():
+        each.unlink()
+    os.mkfifo(file)
+
+    result = write(rt, content="second")
+
+    assert code_of(result) == "tool_failed"
+    assert_evidence_of_the_run(rt, result)
+
+
 def test_a_locked_store_is_waited_for_and_then_a_failure(rt, write, project, tmp_path):
     """The command waits 5 s for a writer; nothing is written behind its back."""
     write(rt, content="first")

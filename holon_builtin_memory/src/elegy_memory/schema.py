@@ -122,9 +122,9 @@ def open_file(path: str) -> sqlite3.Connection:
 def _make_private(place: Path) -> None:
     """Make the file its owner's alone, where it is not there; what SQLite adds follows it."""
     try:
-        os.close(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
-        # SQLite says better what is wrong with the place.
+        # It is there, or SQLite says better what is wrong with the place.
         return
 
 
