@@ -218,3 +218,17 @@ def test_gates_of_a_run_are_not_those_of_one_whose_name_begins_alike(flows: Any,
         flows.ready_run(name)
 
     assert [each["run"] for each in flows.gates.list(run="r")] == ["r"]
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["itself", "within"])
+def test_who_follows_a_run_leaves_where_it_waits_for_a_person(
+    flows: Any, ann: Any, *, within: bool
+) -> None:
+    """Also where the question expires some day: who is to answer is told now."""
+    gate = node("w", "human-gate", {"question": "Go?", "expires_after_s": HOUR})
+    body = node("m", "map", {"over": "`[1]`", "body": {"nodes": [gate], "edges": []}})
+    flows.create(definition(body if within else gate), by="olga")
+
+    run = flows.run("demo", session=ann, timeout_s=HOUR)
+
+    assert [each["for"] for each in run.waits_for] == ["person"]

@@ -117,7 +117,9 @@ class Serving(Driving):
         """Tell whether nothing of a run goes on by itself."""
         if run.state in RUN_ENDS:
             return True
-        return not patient and (run.due_at is None or run.state is RunState.BLOCKED)
+        if patient:
+            return False
+        return run.state is RunState.BLOCKED or not self.engine.waking.goes_on(run)
 
     def _pause(self, due_at: float | None) -> float:
         due = LOOK_S if due_at is None else due_at - self._clock.now()

@@ -40,6 +40,21 @@ class Waking:
         steps = self._engine.ledger.steps(run.id).values()
         return any(self._has_come(run, each) for each in steps)
 
+    def goes_on(self, run: RunRecord) -> bool:
+        """Tell whether a run that waits goes on at its time, without anybody's doing.
+
+        A gate that expires and a step that has only so long wait for a person all the same.
+        """
+        return any(self._is_timed(each) for each in self._engine.ledger.steps(run.id).values())
+
+    def _is_timed(self, record: StepRecord) -> bool:
+        if record.state is not StepState.WAITING or record.due_at is None:
+            return False
+        what = (record.wait or {}).get("for")
+        if what == "runs":
+            return any(self.goes_on(each) for each in self._within(record))
+        return what not in ("person", "approval")
+
     def _has_come(self, run: RunRecord, record: StepRecord) -> bool:
         if record.state is StepState.BLOCKED:
             definition = self._engine.definitions.version(run.definition, run.version)
@@ -74,8 +89,11 @@ class Waking:
         return not pending or self._engine.clock.now() >= approval.expires_at_unix_seconds
 
     def _goes_on_within(self, record: StepRecord) -> bool:
-        runs = self._engine.ledger.children(record.run)
-        own = [each for each in runs if each.parent and each.parent[1] == record.node]
+        own = self._within(record)
         if all(each.state in RUN_ENDS for each in own):
             return True
         return any(each.state in _BROKEN or self.is_due(each) for each in own)
+
+    def _within(self, record: StepRecord) -> list[RunRecord]:
+        runs = self._engine.ledger.children(record.run)
+        return [each for each in runs if each.parent and each.parent[1] == record.node]
