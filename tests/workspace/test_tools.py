@@ -105,6 +105,18 @@ def test_a_session_without_a_workspace_is_told_so(runtime: Runtime) -> None:
     assert result.failure.code == "workspace_required"
 
 
+@pytest.mark.parametrize("offset", [2**40, 2**45, 2**53 - 1])
+def test_behind_the_end_of_a_file_there_is_nothing_however_far(
+    call: Call, root: Path, offset: int
+) -> None:
+    """Some places no file of the file system could have; the path is not to blame."""
+    (root / "a.txt").write_text("abc\n")
+
+    output = call("read-file", path="a.txt", offset=offset).output
+
+    assert (output["content"], output["next_offset"]) == ("", None)
+
+
 def test_a_file_read_on_by_offset_is_the_whole_file(call: Call, root: Path) -> None:
     """Parts end between characters, and joined they are the text."""
     text = "zeile €uro 😀\r\n" * 200

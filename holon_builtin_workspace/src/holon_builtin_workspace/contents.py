@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,13 @@ _CHUNK = 256 * 1024
 
 def read_at(descriptor: int, offset: int, size: int) -> bytes:
     """Read so many bytes from a position; fewer only at the end of the file."""
-    os.lseek(descriptor, offset, os.SEEK_SET)
+    try:
+        os.lseek(descriptor, offset, os.SEEK_SET)
+    except OSError as error:
+        # A file system refuses to go to places that no file of its could have.
+        if error.errno != errno.EINVAL:
+            raise
+        return b""
     parts: list[bytes] = []
     while size > 0:
         part = os.read(descriptor, min(size, _CHUNK))

@@ -289,6 +289,11 @@ def test_a_session_without_a_contract_is_closed(runtime):
         ({"id": "No Good"}, "/id"),
         ({"allowed_tools": "*"}, "/allowed_tools"),
         ({"allowed_tools": ("",)}, "/allowed_tools"),
+        ({"excluded_tools": ("host.app/*", "host.app/[e")}, "/excluded_tools/1"),
+        (
+            {"plan_steps": (PlanStep(id="a", excluded_tools=("[!e",)),)},
+            "/plan_steps/0/excluded_tools/0",
+        ),
         ({"plan_steps": (PlanStep(id="a"), PlanStep(id="a"))}, "/plan_steps/1/id"),
         ({"output_class": "planer_output"}, "/output_class"),
         ({"output_schema": {"type": "string"}}, "/output_schema"),

@@ -107,6 +107,16 @@ def test_an_exact_id_or_name_stands_first(index: Index) -> None:
     assert ask(index, "acme/get-7")[0] == "get-7"
 
 
+def test_what_is_said_again_buys_no_better_place() -> None:
+    """Examples and keywords count once, however often and in what case they are repeated."""
+    once = row("a", "x", examples=["convert money"], keywords=["euro"])
+    again = row(
+        "a", "x", examples=["convert money", "Convert  money"] * 9, keywords=["euro", "Euro"]
+    )
+
+    assert again == once
+
+
 def test_parameters_and_examples_are_searched(index: Index) -> None:
     """What a tool takes, and what people ask it, say what it is for."""
     schema = {"properties": {"pull_request": {"description": "Number", "enum": ["squash"]}}}

@@ -80,3 +80,13 @@ def test_a_rule_made_in_python_is_named_by_its_place(
 def test_a_glob_of_many_stars_stays_quick() -> None:
     """A hostile pattern cannot make matching explode: this ends, or the suite times out."""
     assert not glob("*a" * 60 + "b")("a" * 20_000)
+
+
+@pytest.mark.parametrize("pattern", ["a[", "host.m/[e", "[!e", "[]", "[!]", "[e]x["])
+def test_a_glob_whose_bracket_is_never_closed_is_refused(pattern: str) -> None:
+    """As a rule that denies it would match nothing that its writer meant."""
+    with pytest.raises(ValueError, match="never closed"):
+        glob(pattern)
+    assert glob("a[[]b")("a[b")
+    assert glob("[]]")("]")
+    assert glob("a]*")("a]b")

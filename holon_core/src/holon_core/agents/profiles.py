@@ -15,6 +15,7 @@ from holon_core.nearest import nearest
 from holon_core.records.agent import AgentProfile, PlanStep, ProfileState
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding, has_errors
+from holon_core.records.rule import glob
 from holon_core.records.words import EFFECT_ORDER
 
 if TYPE_CHECKING:
@@ -282,6 +283,12 @@ def _patterns(given: Any, path: str) -> Iterator[Finding]:
     good = type(given) is tuple and len(given) <= MAX_PATTERNS
     if not good or not all(isinstance(each, str) and 0 < len(each) <= 400 for each in given):
         yield _wrong(path, f"patterns are a tuple of at most {MAX_PATTERNS} texts")
+        return
+    for at, each in enumerate(given):
+        try:
+            glob(each)
+        except ValueError as error:
+            yield _wrong(f"{path}/{at}", str(error))
 
 
 def _wrong(path: str, message: str) -> Finding:

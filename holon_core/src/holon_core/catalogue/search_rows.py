@@ -117,8 +117,8 @@ def row_of(tool: Mapping[str, Any]) -> tuple[Row, dict[str, int]]:
         "parameters": _words(" ".join(each for each, _, _ in parameters)),
         "parameter_texts": _words(" ".join(text for _, text, _ in parameters)[:MAX_TEXT]),
         "values": _words(" ".join(values for _, _, values in parameters)[:MAX_TEXT]),
-        "examples": _words(" ".join(tool["examples"])[:MAX_TEXT]),
-        "keywords": _words(" ".join(tool.get("keywords", ()))[:MAX_TEXT]),
+        "examples": _words(" ".join(_once(tool["examples"]))[:MAX_TEXT]),
+        "keywords": _words(" ".join(_once(tool.get("keywords", ())))[:MAX_TEXT]),
         "source": _words(source),
     }
     row = Row(
@@ -136,6 +136,14 @@ def row_of(tool: Mapping[str, Any]) -> tuple[Row, dict[str, int]]:
         keywords=_text(words["keywords"]),
     )
     return row, _impacts(words)
+
+
+def _once(texts: Iterable[str]) -> list[str]:
+    """Leave out what was said before: saying it again must not buy a better place."""
+    said: dict[str, str] = {}
+    for each in texts:
+        said.setdefault(" ".join(each.casefold().split()), each)
+    return list(said.values())
 
 
 def _words(text: str) -> list[str]:

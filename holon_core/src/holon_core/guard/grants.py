@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holon_core.errors import JsonRefused, Misuse
+from holon_core.records.rule import glob
 
 if TYPE_CHECKING:
     from holon_core.records.tool import RuntimeToolDescriptor
@@ -46,6 +47,11 @@ def _check_condition(name: str, condition: Any) -> None:
         raise Misuse(f"pattern[{name!r}].one_of is a list of one value or more")
     if "glob" in keys and not isinstance(condition["glob"], str):
         raise Misuse(f"pattern[{name!r}].glob is a text")
+    if "glob" in keys:
+        try:
+            glob(condition["glob"])
+        except ValueError as error:
+            raise Misuse(f"pattern[{name!r}].glob: {error}") from None
 
 
 def _check_taken(pattern: Mapping[str, Any], tool: RuntimeToolDescriptor) -> None:

@@ -15,6 +15,7 @@ from holon_core.records.words import Decision, Effect, Posture
 
 Scalar = str | int | float | bool
 WILDCARDS = frozenset("*?[")
+_CLASS = re.compile(r"\[(?:!|(?!!))(\][^\]]*|[^\]]+)\]")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -121,8 +122,11 @@ def glob(pattern: str) -> Callable[[str], bool]:
     """
     if WILDCARDS.isdisjoint(pattern):
         return pattern.__eq__
+    if "[" in _CLASS.sub("", pattern):
+        # As it stands it would match the bracket itself, which in a rule that denies opens a door.
+        raise ValueError("not a usable glob: a [ is never closed; [[] matches the character")
     # Pythons differ on a range that runs backwards: an error, or a class of nothing.
-    for chars in re.findall(r"\[!?(\]?[^\]]*)\]", pattern):
+    for chars in _CLASS.findall(pattern):
         if any(low > high for low, high in re.findall("(.)-(.)", chars, re.DOTALL)):
             raise ValueError(f"not a usable glob: the range [{chars}] runs backwards")
     try:

@@ -66,6 +66,7 @@ class SqliteStore:
         self._joined = 0
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock()
+        self._file: tuple[str, int, int] | None = None
         if path is None:
             self._writer = self._reader = opening.connect(":memory:")
             self._read_lock = self._write_lock
@@ -73,6 +74,8 @@ class SqliteStore:
         else:
             opening.prepare(path, journal, mounts)
             self._writer, self._reader = opening.connections(path, journal, wait_s)
+            # Absolute: the working directory may change while the store is open.
+            self._file = str(path.absolute()), *_identity(str(path))
         self._tables = Tables(self._writer)
         self._view = Tables(self._reader)
 
@@ -98,6 +101,7 @@ class SqliteStore:
             self._check_open()
             if self._joined:
                 return self._part(work)
+            self._check_file()
             if self._writer.in_transaction:
                 raise Misuse("a transaction inside another of the same thread; join them")
             while True:
@@ -153,6 +157,7 @@ class SqliteStore:
             # goes the longer way below.
             try:
                 if not self._closed and not self._writer.in_transaction:
+                    self._check_file()
                     return tables.append(
                         draft, revision=revision, opens=opens, closes=closes, anchor=full
                     )
@@ -214,6 +219,7 @@ class SqliteStore:
             if self._reader.in_transaction:
                 # Inside a read of this thread, or in memory inside its change: the same view.
                 return work(self._view)
+            self._check_file()
             return self._read(work, time.monotonic() + self._wait_s)
 
     def _read(self, work: Callable[[Tables], T], deadline: float) -> T:
@@ -253,8 +259,27 @@ class SqliteStore:
         if self._closed:
             raise StoreClosed
 
+    def _check_file(self) -> None:
+        # SQLite goes on in a file that was moved, removed or replaced, where nobody finds what it
+        # keeps. Looking costs about a microsecond.
+        if self._file is None:
+            return
+        place, device, inode = self._file
+        try:
+            if _identity(place) == (device, inode):
+                return
+        except OSError:
+            pass
+        text = f"{place} was removed or replaced since it was opened; close this runtime"
+        raise StoreError("store_unavailable", f"{text} and open another")
+
     def _check_process(self) -> None:
         if self._forked:
             raise UsedAfterFork(
                 "this runtime was opened before a fork; open one in the child process"
             )
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)  # noqa: PTH116 - at each call; a Path would cost more than the look
+    return found.st_dev, found.st_ino
