@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -227,3 +228,15 @@ def test_without_a_handshake_as_well(tmp_path):
     assert len(set(answers)) == 1
     assert served.run("approval", "read", answers[0])["approval"]["state"] == "pending"
     assert wire.close() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
+def test_a_silent_client_keeps_no_process(tmp_path, number):
+    """Whoever asks the server to end is not made to wait for a client that says nothing."""
+    wire = Wire(Served(tmp_path))
+    wire.shake()
+
+    wire.process.send_signal(number)
+
+    assert wire.process.wait(60) != 0
+    wire.close()

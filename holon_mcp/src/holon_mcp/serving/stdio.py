@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -15,6 +16,7 @@ from mcp_types.jsonrpc import JSONRPCError
 
 from holon_core.operations.jsonrpc import error_message, line_of
 from holon_core.operations.lines import TooLong, claimed_streams, read_lines, write_all
+from holon_mcp.serving.beside import Beside
 from holon_mcp.serving.changes import telling_changes
 from holon_mcp.serving.messages import MAX_BYTES, Unread, read_message
 from holon_mcp.serving.server import Serving
@@ -59,10 +61,10 @@ async def _serve(serving: Serving, source: int, sink: int) -> None:
 async def _read(
     lines: Lines, to_server: ObjectSendStream[Any], to_client: ObjectSendStream[Any]
 ) -> None:
+    reader = Beside("holon-mcp-reader")
     async with to_server, to_client:
         while True:
-            # A client that is silent keeps nothing from ending.
-            found = await anyio.to_thread.run_sync(_next, lines, abandon_on_cancel=True)
+            found = await reader.run(partial(_next, lines))
             if found is None:
                 return
             if isinstance(found, Unread):
@@ -94,13 +96,13 @@ def _next(lines: Lines) -> JSONRPCMessage | Unread | None:
 
 
 async def _write(messages: ObjectReceiveStream[Any], sink: int) -> None:
-    reads = True
+    writer, reads = Beside("holon-mcp-writer"), True
     async for each in messages:
         data = each if isinstance(each, bytes) else _line(each)
         if not reads:
             continue
         try:
-            await anyio.to_thread.run_sync(write_all, sink, data, abandon_on_cancel=True)
+            await writer.run(partial(write_all, sink, data))
         except OSError:
             # The client is gone, and the end of the input follows.
             reads = False
