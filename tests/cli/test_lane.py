@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from broken_lanes import SOUND_MODULE, installed
 from command import Command
 from holon_cli.lane_files import lane_files, name_problem, write_lane
+from holon_core.plugins.first_party import FIRST_PARTY_PLUGINS
 from support import ROOT
 
 SUITE = """
@@ -115,6 +118,10 @@ def signal_of(source: str) -> str:
         "nul",
         "com1",
         "pluggy",
+        "tool",
+        "approval",
+        "evidence",
+        *sorted(FIRST_PARTY_PLUGINS),
     ],
 )
 def test_a_name_that_no_lane_can_have_is_refused(name: str) -> None:
@@ -126,6 +133,14 @@ def test_a_name_that_no_lane_can_have_is_refused(name: str) -> None:
 def test_a_usable_name_is_taken(name: str) -> None:
     """Words of letters and digits, joined by hyphens."""
     assert name_problem(name) is None
+
+
+def test_the_names_of_this_projects_plugins_are_all_known() -> None:
+    """Also those that are not installed here are nobody else's to take."""
+    projects = [each.read_text(encoding="utf-8") for each in ROOT.glob("*/pyproject.toml")]
+    points = [re.findall(r"entry-points\.holon\]\n(\S+) =", each) for each in projects]
+
+    assert {name for each in points for name in each} == FIRST_PARTY_PLUGINS
 
 
 def test_a_new_lane_is_in_order_whatever_its_name(tmp_path: Path) -> None:
@@ -222,3 +237,27 @@ def test_a_suite_without_the_lane_is_a_mistake(
 
     assert done.code == 2
     assert said in done.err
+
+
+def test_a_suite_that_raises_says_where(holon: Command, paths: str) -> None:
+    """It is its author's fault, in its author's file, and no internal one."""
+    (holon.folder / "suite.py").write_text("x = 1\nraise RuntimeError('boom')\n", encoding="utf-8")
+
+    done = holon("lane", "check", "acme-lane", "--suite", "suite.py", PYTHONPATH=paths)
+
+    assert done.code == 2
+    assert "--suite suite.py: importing it raised RuntimeError at line 2: boom" in done.err
+
+
+def test_a_plugin_name_that_another_has_fails_the_check(holon: Command, paths: str) -> None:
+    """The list of plugins would refuse it: an entry point's name is unique among the installed."""
+    site = Path(paths.split(os.pathsep, maxsplit=1)[0])
+    rival = site / "rival_lane-1.0.dist-info"
+    rival.mkdir()
+    (rival / "METADATA").write_text("Metadata-Version: 2.1\nName: rival-lane\nVersion: 1.0\n")
+    (rival / "entry_points.txt").write_text("[holon]\nacme-lane = rival_lane\n")
+
+    done = holon("lane", "check", "acme-lane", PYTHONPATH=paths)
+
+    assert done.code == 1
+    assert "also claimed by rival-lane" in " ".join(done.out.split())

@@ -127,8 +127,23 @@ def _names_of(suite: Path) -> dict[str, Any]:
     sys.path.insert(0, folder)
     try:
         return run_path(str(suite))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # The file is its author's: what it raises is no fault of the command.
+        raise click.UsageError(f"--suite {suite}: {_raised_at(error, suite)}") from None
     finally:
         sys.path.remove(folder)
+
+
+def _raised_at(error: BaseException, suite: Path) -> str:
+    """Say what a file raised, and at which of its lines."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [each.lineno for each in frames if each.filename == str(suite)]
+    at = f" at line {lines[-1]}" if lines else ""
+    return f"importing it raised {type(error).__name__}{at}: {error}"
 
 
 def _show_report(out: Output, report: Report) -> int:

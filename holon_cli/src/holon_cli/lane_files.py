@@ -31,10 +31,17 @@ def name_problem(name: str) -> str | None:
     if not NAME.fullmatch(name) or len(name) > MAX_NAME:
         words = "a lane's name is words of a-z 0-9, joined by single -, from a letter on"
         return f"{words}; {MAX_NAME} characters at most"
-    from holon_core.plugins.first_party import FIRST_PARTY
+    from holon_core.operations.offered import COMMAND_WORDS, CORE_NOUNS
+    from holon_core.plugins.first_party import FIRST_PARTY, FIRST_PARTY_PLUGINS
 
     if name in FIRST_PARTY or name in RESERVED:
         return f"the name {name} is reserved"
+    if name in FIRST_PARTY_PLUGINS:
+        return f"a plugin of this project is called {name}, and two of one name do not load"
+    if name in CORE_NOUNS or name in COMMAND_WORDS:
+        return f"{name} is a word of the command, which the lane's operation cannot be called"
+    if owner := _claimed_by(name):
+        return f"a plugin of {owner} is called {name}, and two of one name do not load"
     package = name.replace("-", "_")
     if keyword.iskeyword(package):
         return f"{name} is a word of Python's own, which no package can be called"
@@ -45,6 +52,15 @@ def name_problem(name: str) -> str | None:
     if _is_anothers(name, package):
         return f"{package} is installed here and is no lane: the new one would take its place"
     return None
+
+
+def _claimed_by(name: str) -> str:
+    """Name the installed distribution of another name that has a plugin called so, if any."""
+    from holon_core.plugins.metadata import installed
+
+    others = (each for each in installed() if each.name != name)
+    claims = (each.name for each in others for point in each.points if point.name == name)
+    return next(claims, "")
 
 
 def _is_anothers(name: str, package: str) -> bool:

@@ -68,8 +68,8 @@ class Tools(Facet):
         self._catalogue.forget()
         return self.sources()
 
-    def list(self, *, after: str = "", limit: int = 50) -> tuple[RuntimeToolDescriptor, ...]:
-        """Return tools by id.
+    def list(self, *, after: str = "", limit: int = 50) -> Listing[RuntimeToolDescriptor]:
+        """Return tools by id, a page of them; its ``more`` says that others may follow.
 
         Args:
             after: The last id of the page before; empty begins.
@@ -79,7 +79,8 @@ class Tools(Facet):
             Misuse: ``limit`` is out of bounds.
         """
         page(after, limit)
-        return Listing(entry.tool for entry in self._catalogue.page(after=after, limit=limit))
+        entries = self._catalogue.page(after=after, limit=limit)
+        return Listing.page((entry.tool for entry in entries), limit)
 
     def read(self, tool_id: str) -> RuntimeToolDescriptor:
         """Return one tool.

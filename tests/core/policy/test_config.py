@@ -315,3 +315,21 @@ def test_an_operator_may_link_to_a_file_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "root" / "holon.toml").symlink_to(tmp_path / "etc.toml")
 
     assert load(tmp_path / "root", {}).key_ttl_s == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[memory]\ncommnd = ["x"]\n', "holon.toml:2: memory.commnd: unknown key"),
+        ('[secrets]\na = "secret:b"\nb = "env:B"\n', "holon.toml:2: secrets.a: names another"),
+        ('[secrets]\na = "secret:a"\n', "holon.toml:2: secrets.a: names another"),
+    ],
+)
+def test_a_table_that_says_nothing_usable_opens_nothing(tmp_path, text: str, said: str) -> None:
+    """A mistyped key, and a name of a secret that leads to no provider."""
+    (tmp_path / "holon.toml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(Rejected) as rejected:
+        load(tmp_path, {})
+
+    assert said in rejected.value.findings[0].message

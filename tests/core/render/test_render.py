@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import holon_core as holon
 from holon_core.guard.approval_view import build_view
 from holon_core.guard.results import blocking_of
 from holon_core.records.approval import ApprovalRecord, HeldCall
@@ -309,6 +310,28 @@ def test_a_listing_is_the_tuple_of_its_items():
     assert listing == (1, 2)
     assert hash(listing) == hash((1, 2))
     assert isinstance(listing, tuple)
+
+
+def test_a_full_page_says_that_more_may_follow():
+    """A listing that ends at its limit is not taken for all there is."""
+    page, whole = Listing.page((1, 2), 2), Listing.page((1, 2), 3)
+
+    assert (page.more, whole.more, Listing((1, 2)).more) == (True, False, False)
+    assert "more may follow" in page._repr_html_()
+    assert "more may follow" not in whole._repr_html_()
+
+
+def test_tools_and_evidence_are_listed_by_pages_that_say_so():
+    """Sixty functions are a full page, and ten."""
+    tools = [holon.tool(effects={"none"}, name=f"t{n}")(lambda: 1) for n in range(60)]
+    with holon.Runtime.in_memory(app="x", tools=tools) as rt:
+        first = rt.tools.list()
+        rest = rt.tools.list(after=first[-1].id)
+        evidence = rt.evidence.list(workspace=None)
+
+    assert (len(first), first.more, len(rest), rest.more) == (50, True, 10, False)
+    assert isinstance(evidence, Listing)
+    assert not evidence.more
 
 
 def test_an_empty_listing_says_so():

@@ -25,6 +25,7 @@ from shop_desk.till import SUPPORT, RefundLimit, Till, folder_of, give_profile
 
 STATUS = {holon.Status.COMPLETED: 200, holon.Status.FAILED: 422, holon.Status.BLOCKED: 403}
 HELD = 202
+PEOPLE = 'JSON: {"TOKEN": {"id": "bo", "role": "lead", "decides": true}}'
 
 
 @dataclass(frozen=True)
@@ -187,17 +188,23 @@ def make_app(
     return app
 
 
+def people_of(path: Path) -> dict[str, Person]:
+    """Read who has which token."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return {token: Person(**each) for token, each in document.items()}
+
+
 def main() -> None:
     """Serve on loopback until a signal ends it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--people", type=Path, required=True, help="JSON: token to person")
+    parser.add_argument("--people", type=Path, required=True, help=PEOPLE)
     parser.add_argument("--port", type=int, default=0)
     chosen = parser.parse_args()
-    people = {
-        token: Person(**each)
-        for token, each in json.loads(chosen.people.read_text(encoding="utf-8")).items()
-    }
+    try:
+        people = people_of(chosen.people)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        parser.error(f"{chosen.people}: {error}; the file is {PEOPLE}")
     till = Till(folder_of("books", chosen.folder) / "ledger.jsonl")
 
     def open_runtime() -> holon.Runtime:

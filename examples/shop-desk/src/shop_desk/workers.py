@@ -88,4 +88,4 @@ def main(folder: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "shop"))
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "shop-workers"))

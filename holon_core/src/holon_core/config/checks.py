@@ -138,7 +138,17 @@ def secret_references(value: Any, path: Path, findings: Findings) -> Mapping[str
         if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
             message = 'must be a reference such as "env:NAME", never the secret itself'
             findings.add((*path, name), message)
+        elif reference.startswith("secret:"):
+            message = "names another name; bind it to where the value is, such as env:NAME"
+            findings.add((*path, name), message)
     return names
+
+
+def memory(value: Any, path: Path, findings: Findings) -> Mapping[str, Any] | None:
+    """Accept the table of the memory lane, of which the core knows the keys."""
+    found = table(value, path, findings)
+    findings.unknown_keys(found or {}, ["command"], path)
+    return found
 
 
 def tables(value: Any, path: Path, findings: Findings) -> Mapping[str, Mapping[str, Any]] | None:

@@ -114,7 +114,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(key="secrets", default=EMPTY, check=checks.secret_references),
     Setting(key="lane", default=EMPTY, check=checks.tables),
-    Setting(key="memory", default=EMPTY, check=checks.table),
+    Setting(key="memory", default=EMPTY, check=checks.memory),
 )
 _GROUPS = sorted({setting.path[0] for setting in SETTINGS if len(setting.path) > 1})
 

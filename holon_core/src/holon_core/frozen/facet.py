@@ -253,10 +253,11 @@ class FrozenTools(Facet):
     ) -> tuple[FrozenToolRecord, ...]:
         """Return tools by id, versions in their order; of one workspace, state and kind."""
         page(after, limit)
-        return Listing(
+        return Listing.page(
             self._records.page(
                 workspace=workspace, state=state, kind=kind, after=after, limit=limit
-            )
+            ),
+            limit,
         )
 
     def findings(self, record_id: str) -> tuple[Finding, ...]:

@@ -64,12 +64,13 @@ class Approvals(Facet):
         optional_text(workspace, "workspace", MAX_NAME)
         if state is not None and type(state) is not ApprovalState:
             raise Misuse("state is a word of ApprovalState, or None")
-        return Listing(
+        return Listing.page(
             self._guard.store.read(
                 lambda tables: tables.list_approvals(
                     state=state, workspace=workspace, after=after, limit=limit, now=self._now()
                 )
-            )
+            ),
+            limit,
         )
 
     def held(
@@ -79,10 +80,11 @@ class Approvals(Facet):
         page(after, limit)
         if type(state) is not HeldState:
             raise Misuse("state is a word of HeldState")
-        return Listing(
+        return Listing.page(
             self._guard.store.read(
                 lambda tables: tables.list_held(state=state, after=after, limit=limit)
-            )
+            ),
+            limit,
         )
 
     def read(self, approval_or_call: str) -> ApprovalRecord:

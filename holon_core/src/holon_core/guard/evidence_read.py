@@ -66,8 +66,10 @@ class Evidence(Facet):
 
     def list(
         self, *, workspace: str | None, after: int = 0, limit: int = 50, newest: bool = False
-    ) -> tuple[EvidenceRecord, ...]:
-        """Return records of one chain by position, which is the order they were written in.
+    ) -> Listing[EvidenceRecord]:
+        """Return a page of one chain by position, which is the order records were written in.
+
+        Its ``more`` says that others may follow.
 
         Args:
             workspace: Whose chain.
@@ -87,11 +89,11 @@ class Evidence(Facet):
                 return tables.records_before(chain, before=after or _END, limit=limit)
             return tables.records(chain, after=after, limit=limit)
 
-        return tuple(map(to_record, self._store.read(rows)))
+        return Listing.page(map(to_record, self._store.read(rows)), limit)
 
     def records_with_state(
         self, *, workspace: str | None, after: int = 0, limit: int = 50
-    ) -> tuple[EvidenceRecord, ...]:
+    ) -> Listing[EvidenceRecord]:
         """Return records as ``list`` does, each marked by a verification of the whole chain.
 
         Args:
@@ -105,7 +107,8 @@ class Evidence(Facet):
         records = self.list(workspace=workspace, after=after, limit=limit)
         found = self.verify(workspace)
         good = found.records if found.bad_seq is None else found.bad_seq - 1
-        return Listing(evolve(record, verified=record.seq <= good) for record in records)
+        marked = (evolve(record, verified=record.seq <= good) for record in records)
+        return Listing.page(marked, limit)
 
     def read(self, call_id: str) -> tuple[EvidenceRecord, ...]:
         """Return the records of one call in order; none where the call is unknown."""

@@ -18,3 +18,17 @@ FIRST_PARTY = frozenset(
         "holon-workflows",
     }
 )
+# The names of their plugins: one that two distributions claim is refused for the stranger.
+FIRST_PARTY_PLUGINS = frozenset(
+    {
+        "adapters",
+        "elegy",
+        "mcp",
+        "memory",
+        "packages",
+        "rust-tools",
+        "script-tools",
+        "workflows",
+        "workspace",
+    }
+)

@@ -98,7 +98,7 @@ class Skills(Facet):
     def sources(self, *, after: str = "", limit: int = 50) -> tuple[SkillSourceDescriptor, ...]:
         """Return sources by id, registered ones and those of plugins."""
         page(after, limit)
-        return Listing(self._sources.list(after=after, limit=limit))
+        return Listing.page(self._sources.list(after=after, limit=limit), limit)
 
     @operation("skill-source/remove")
     def remove_source(self, source: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from holon_core.errors import Rejected
 from holon_core.plugins import hookspecs
 from holon_core.plugins.first_party import FIRST_PARTY
 from holon_core.plugins.markers import PROJECT
+from holon_core.plugins.metadata import installed
 from holon_core.records.finding import has_errors
 from holon_core.records.words import LaneKind, Origin
 from holon_core.testing.offering import definitions, loaded, offered
@@ -45,8 +46,20 @@ def loads(bench: Bench) -> Iterator[Result]:
     found = loaded(bench)
     if not found:
         yield bad(f"no installed distribution {bench.lane.distribution} has a plugin")
+    claims = {} if bench.lane.plugin is not None else _claims_of_others(bench.lane.distribution)
     for each in found:
-        yield bad(each.problem) if each.problem else ok(f"plugin {each.name}")
+        if not each.problem and each.name in claims:
+            yield bad(f"the plugin name {each.name} is also claimed by {claims[each.name]}")
+        else:
+            yield bad(each.problem) if each.problem else ok(f"plugin {each.name}")
+
+
+def _claims_of_others(distribution: str) -> dict[str, str]:
+    """Return the plugin names that others have here, with who they are; ours never lose."""
+    if distribution in FIRST_PARTY:
+        return {}
+    others = (each for each in installed() if each.name != distribution)
+    return {point.name: each.name for each in others for point in each.points}
 
 
 def hooks_match(bench: Bench) -> Iterator[Result]:
