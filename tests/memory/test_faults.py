@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -220,6 +224,52 @@ def test_a_full_disk_leaves_the_store_as_it_was(opened, fake, write, project, tm
     assert found == []
     (file,) = (tmp_path / "root" / "plugins").rglob("memory.db")
     with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (1 + kept,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Callable[[Path], None]]:
+    """Put a folder, with what is in it, on a file system of 160 KB."""
+    with ExitStack() as stack:
+
+        def put(folder: Path) -> None:
+            held = {each.name: each.read_bytes() for each in folder.iterdir()}
+            mount = ["mount", "-t", "tmpfs", "-o", "size=160k,mode=0700", "none", str(folder)]
+            try:
+                done = subprocess.run(mount, check=False, capture_output=True)
+            except OSError:
+                pytest.skip("mounting is not allowed here")
+            if done.returncode:
+                pytest.skip("mounting is not allowed here")
+            stack.callback(subprocess.run, ["umount", "-l", str(folder)], check=True)
+            for name, data in held.items():
+                (folder / name).write_bytes(data)
+
+        yield put
+
+
+def test_a_disk_that_is_full_fails_the_write_and_keeps_what_was_there(
+    opened, write, project, tmp_path, small_disk
+):
+    """A real file system without room: typed, in evidence, nothing half-written."""
+    first = opened()
+    write(first, content="first")
+    first.close()
+    (file,) = (tmp_path / "root" / "plugins").rglob("memory.db")
+    small_disk(file.parent)
+    rt = opened()
+
+    results = [write(rt, content=f"{number} " + "x" * 7900) for number in range(12)]
+    failed = [each for each in results if each.failure is not None]
+
+    assert failed
+    for each in failed:
+        assert code_of(each) == "tool_failed"
+        assert_evidence_of_the_run(rt, each)
+    kept = len(results) - len(failed)
+    rt.close()
+    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
         assert connection.execute("SELECT count(*) FROM memories").fetchone() == (1 + kept,)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
