@@ -587,6 +587,7 @@ class _Attributes:
 
 
 def test_arguments_that_cannot_be_listed_are_refused(session, ran):
+    """What raises when it is copied is no object of arguments."""
     given = {**call("look", "{}"), "arguments": Odd({"order_id": "o1"}, "order_id")}
 
     message = session.answer(given)
