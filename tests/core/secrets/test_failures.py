@@ -17,9 +17,12 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
         lambda key: {"a": {key: {"b": "x"}}},
         {"properties": {"a": {"additionalProperties": INTEGERS}}},
     ),
-    "unexpected": (lambda key: {key: 1}, {"additionalProperties": False}),
+    "unexpected": (lambda key: {key: 1}, {"properties": {"q": {}}, "additionalProperties": False}),
     "unevaluated": (lambda key: {key: 1}, {"unevaluatedProperties": False}),
-    "cut": (lambda key: {"x" * 250 + key + "y" * 99: 1}, {"additionalProperties": False}),
+    "cut": (
+        lambda key: {"x" * 250 + key + "y" * 99: 1},
+        {"properties": {"q": {}}, "additionalProperties": False},
+    ),
     "names": (lambda key: {key: 1}, {"propertyNames": {"maxLength": 3}}),
     "number": (lambda key: {key: float("nan")}, {}),
     "large": (lambda key: {"a": [{key: 2**60}]}, {}),
@@ -59,7 +62,11 @@ def test_an_output_that_does_not_fit_keeps_the_secret(
 MARKED = {"type": "object", "x-holon-secret": True}
 INSIDE: dict[str, tuple[dict[str, Any], Any, str]] = {
     "value": ({**MARKED, "additionalProperties": {"type": "integer"}}, {"TOPSECRET": "x"}, "/p"),
-    "unexpected": ({**MARKED, "additionalProperties": False}, {"TOPSECRET": "x"}, "/p"),
+    "unexpected": (
+        {**MARKED, "properties": {"q": {}}, "additionalProperties": False},
+        {"TOPSECRET": "x"},
+        "/p",
+    ),
     "names": ({**MARKED, "propertyNames": {"maxLength": 2}}, {"TOPSECRET": "x"}, "/p"),
     "item": ({"type": "array", "items": INTEGERS | MARKED}, [{}, {"TOPSECRET": "x"}], "/p/1"),
     "key": (
@@ -154,3 +161,17 @@ def test_who_calls_is_told_whatever_secrets_there_are(monkeypatch: pytest.Monkey
         results = [session.call("host.app/take") for _ in range(3)]
         callers = [rt.evidence.read(each.call_id)[0].body["caller"] for each in results]
     assert [each["principal"] for each in callers] == ["anna"] * 3
+
+
+def test_a_long_name_or_message_is_not_told_in_part() -> None:
+    """A part of a name could be of a secret; what a schema says may be cut."""
+    whole = {"type": "object", "properties": {"p": {"enum": ["x" * 400]}}}
+    with holon.Runtime.in_memory() as rt:
+        rt.register(lambda **_: None, name="take", effects={"none"}, input_schema=whole)
+        session = rt.session(principal="ann")
+        twice = session.call("host.app/take", f'{{"{"y" * 81}": 1, "{"y" * 81}": 2}}').failure
+        cut = session.call("host.app/take", {"p": 1}).failure
+    assert twice is not None
+    assert twice.message.startswith("the key of 81 characters appears twice at ")
+    assert cut is not None
+    assert "…" in cut.message
