@@ -93,7 +93,7 @@ class Desk:
             return None
 
     def _prompt(self) -> None:
-        text = "approve (a)  deny (d)  edit (e)  grant (g)  help (?)  quit (q): "
+        text = "approve (a)  deny (d)  edit (e)  grant (g)  next (n)  help (?)  quit (q): "
         self._console.print(Text(text, "bold"), end="")
 
     def _help(self, _: str) -> Decided | None:

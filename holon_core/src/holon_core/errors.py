@@ -132,7 +132,7 @@ FAILURES: dict[str, tuple[StructuredFailureKind, Status, str, str]] = {
     "store_corrupt": (K.STORE_UNAVAILABLE, F, "the file is not a sound store", "restore a copy; the file was left as it is"),
     "store_incompatible": (K.STORE_UNAVAILABLE, F, "the store is of another version", "open it with the version that it names"),
     "store_unsupported_fs": (K.STORE_UNAVAILABLE, F, "the file system cannot carry the store safely", "use a local folder, or set store.journal = \"rollback\""),
-    "store_unavailable": (K.STORE_UNAVAILABLE, B, "the store cannot be read or written", "see the message"),
+    "store_unavailable": (K.STORE_UNAVAILABLE, B, "the store cannot be read or written", "let this user read and write it, or name another storage root"),
     "timeout": (K.TIMEOUT, F, "ended by the time limit", "ask for less, or raise the limit where the tool is declared"),
     "cancelled": (K.CANCELLED, F, "ended by the caller", "call again if it is still wanted"),
     "interrupted": (K.INTERRUPTED, B, "the process died while this call ran; whether it took effect is unknown", "check the effect by hand, then call with a new key"),

@@ -14,7 +14,8 @@ from holon_core.visible import escape_unseen
 if TYPE_CHECKING:
     from holon_core.records.approval import ApprovalRecord, HeldCall
     from holon_core.records.approval_view import ApprovalView, ShownText
-    from holon_core.records.evidence import EvidenceRecord
+    from holon_core.records.discovery import DiscoveryPage
+    from holon_core.records.evidence import EvidenceRecord, Verification
     from holon_core.records.explanation import Explanation
     from holon_core.records.failure import StructuredFailure
     from holon_core.records.result import ToolResult
@@ -117,6 +118,40 @@ def explanation_html(explanation: Explanation) -> str:
     rows = [(step.step, step.verdict, step.detail) for step in explanation.steps]
     table = _table(("step", "verdict", "detail"), rows, total=len(rows))
     return _section(f"{explanation.tool}: {explanation.outcome}", table)
+
+
+def discovery_html(page: DiscoveryPage) -> str:
+    """Show what was found, best first, and what is in the way of each."""
+    rows = (
+        (
+            item.id,
+            item.title or item.description,
+            item.availability,
+            "; ".join(f"{reason.code}: {reason.next_action}" for reason in item.blocking_reasons),
+            f"{item.confidence:.2f}",
+        )
+        for item in page.items
+    )
+    head = ("id", "what it does", "availability", "what blocks it", "confidence")
+    parts = [_table(head, rows, total=len(page.items))] if page.items else ["<p>nothing</p>"]
+    if page.none_fits:
+        parts = [f"<p>none fits; the nearest has the confidence {page.best_confidence:.2f}</p>"]
+    if page.next_cursor is not None:
+        parts.append("<p>more may follow, ask with the cursor</p>")
+    return "".join(parts)
+
+
+def verification_html(found: Verification) -> str:
+    """Show what verifying a chain found."""
+    head = {None: "none was given", True: "matches", False: "does not match"}
+    facts = (
+        ("records", found.records),
+        ("earlier head", head[found.matches_head]),
+        ("first record that does not fit", found.bad_seq),
+        ("message", found.message),
+    )
+    verdict = "consistent" if found.consistent else "not consistent"
+    return _section(f"chain {found.chain}: {verdict}", _pairs(facts))
 
 
 def held_html(view: ApprovalView) -> str:

@@ -15,7 +15,8 @@ from holon_core.guard.approval_view import build_view
 from holon_core.guard.results import blocking_of
 from holon_core.records.approval import ApprovalRecord, HeldCall
 from holon_core.records.caller import CallerContext
-from holon_core.records.evidence import EvidenceRecord
+from holon_core.records.discovery import DiscoveredTool, DiscoveryPage
+from holon_core.records.evidence import EvidenceRecord, Verification
 from holon_core.records.explanation import ExplainStep, Explanation
 from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
@@ -23,11 +24,14 @@ from holon_core.records.listing import Listing
 from holon_core.records.result import EvidenceRef, ToolResult
 from holon_core.records.tool import RuntimeToolDescriptor
 from holon_core.records.words import (
+    ApprovalRequirement,
     ApprovalState,
+    Availability,
     Effect,
     HeldState,
     Origin,
     Posture,
+    Readiness,
     Status,
 )
 from holon_core.render import result_html, text_html
@@ -177,6 +181,29 @@ def _evidence(text: str, value: Any) -> Any:
     )
 
 
+def _verification(text: str, value: Any) -> Any:
+    return Verification(chain=text, records=1, consistent=False, matches_head=None, message=text)
+
+
+def _page(text: str, value: Any) -> Any:
+    item = DiscoveredTool(
+        id=text,
+        name=text,
+        title=text,
+        description=text,
+        lane=text,
+        origin=Origin.HOST,
+        version=text,
+        side_effect_class=Effect.NONE,
+        approval=ApprovalRequirement.NONE,
+        readiness=Readiness.CATALOG_ONLY,
+        digest=text,
+        availability=Availability.BLOCKED,
+        blocking_reasons=(blocking_of(failure("policy_denied", text)),),
+    )
+    return DiscoveryPage(items=(item,), next_cursor=text, total_hint=1, none_fits=False)
+
+
 def _listings(make: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     return lambda text, value: Listing((make(text, value), make(text, value)))
 
@@ -189,6 +216,8 @@ RECORDS: dict[str, Callable[[str, Any], Any]] = {
     "held": _held,
     "view": _view,
     "evidence": _evidence,
+    "page": _page,
+    "verification": _verification,
     "tools": _listings(_tool),
     "records": _listings(_evidence),
     "approvals": _listings(_approval),
@@ -360,3 +389,22 @@ def test_an_output_that_is_no_json_shows_its_type_or_text():
 def test_a_verified_record_says_so():
     """Three states of one column: not asked, verified, does not fit."""
     assert "does not fit" in _evidence("a", 1)._repr_html_()
+
+
+def test_a_page_without_a_fit_and_one_without_tools_say_so():
+    """How near the best came, or nothing."""
+    empty: dict[str, Any] = {"items": (), "next_cursor": None, "total_hint": 0}
+    unfit = DiscoveryPage(**empty, none_fits=True, best_confidence=0.25)
+    bare = DiscoveryPage(**empty, none_fits=False)
+
+    assert "none fits; the nearest has the confidence 0.25" in unfit._repr_html_()
+    assert bare._repr_html_() == "<p>nothing</p>"
+
+
+@pytest.mark.parametrize(("head", "said"), [(None, "none was given"), (True, "matches")])
+def test_a_verification_says_whether_an_earlier_head_was_compared(head, said):
+    """A chain that fits itself shows nothing of a tail that was cut."""
+    found = Verification(chain="w", records=3, consistent=True, matches_head=head)
+
+    assert "chain w: consistent" in found._repr_html_()
+    assert said in found._repr_html_()

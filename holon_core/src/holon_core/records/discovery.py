@@ -91,3 +91,8 @@ class DiscoveryPage(Record):
     total_hint: int
     none_fits: bool
     best_confidence: float = 1.0
+
+    def _repr_html_(self) -> str:
+        from holon_core.render import discovery_html
+
+        return discovery_html(self)

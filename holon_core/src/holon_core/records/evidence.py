@@ -60,3 +60,8 @@ class Verification(Record):
     matches_head: bool | None
     bad_seq: int | None = None
     message: str = ""
+
+    def _repr_html_(self) -> str:
+        from holon_core.render import verification_html
+
+        return verification_html(self)
