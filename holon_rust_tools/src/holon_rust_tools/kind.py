@@ -26,7 +26,7 @@ from holon_rust_tools.artifacts import Artifacts
 from holon_rust_tools.building import Builder
 from holon_rust_tools.findings import to_core
 from holon_rust_tools.proposal import KIND
-from holon_rust_tools.running import program
+from holon_rust_tools.running import SealedPrograms
 from holon_rust_tools.settings import read_settings
 from holon_rust_tools.validation import judge, of_definition
 
@@ -62,6 +62,7 @@ class RustCodeTools:
 
     def __init__(self, host: PluginHost) -> None:
         self.settings = read_settings(host.config)
+        self.programs = SealedPrograms()
         self.artifacts = Artifacts(host.documents, self.settings)
         self.builder = Builder(self.settings, self.artifacts, lambda: host.folder)
 
@@ -104,7 +105,9 @@ class RustCodeTools:
             env[WORKSPACE_ROOT] = root
         env.update({slot.name: call.secret(slot.name) for slot in call.tool.secret_slots})
         try:
-            with program(Path(artifact.facts["binary_path"]), artifact.sha256) as found:
+            with self.programs.program(
+                Path(artifact.facts["binary_path"]), artifact.sha256
+            ) as found:
                 outcome = call.run_process(
                     (found.path,),
                     cwd=tool.folder,

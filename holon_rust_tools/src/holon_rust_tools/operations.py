@@ -221,9 +221,8 @@ def _why(run: ValidationRun) -> str:
     return ", ".join(f"{each.name}: {each.why}" for each in run.fixtures if not each.passed)[:500]
 
 
-def rows(host: PluginHost) -> list[Operation]:
+def rows(tools: RustCodeTools) -> list[Operation]:
     """Return the rows of this lane."""
-    from holon_rust_tools.kind import RustCodeTools
     from holon_rust_tools.rows import rows_of
 
-    return rows_of(Handlers(RustCodeTools(host)))
+    return rows_of(Handlers(tools))

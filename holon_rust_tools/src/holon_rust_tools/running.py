@@ -18,8 +18,6 @@ from holon_rust_tools.integrity import read_regular
 
 MAX_SEALED = 8
 _STDIN = "/proc/self/fd/0"
-_sealed: OrderedDict[str, int] = OrderedDict()
-_lock = threading.Lock()
 
 
 @frozen
@@ -35,44 +33,56 @@ def can_seal() -> bool:
     return sys.platform == "linux" and hasattr(os, "memfd_create")
 
 
-@contextmanager
-def program(path: Path, digest: str) -> Iterator[Program]:
-    """Give the program of a digest.
+class SealedPrograms:
+    """The binaries of one runtime, each kept in sealed memory until the runtime closes."""
 
-    On Linux it is run from sealed memory, made once per process of the bytes on disk if these
-    have the digest. Elsewhere it is run by its path, looked at just before.
+    def __init__(self) -> None:
+        self._sealed: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
 
-    Args:
-        path: Of the binary.
-        digest: Its SHA-256, as it was proven.
+    @contextmanager
+    def program(self, path: Path, digest: str) -> Iterator[Program]:
+        """Give the program of a digest.
 
-    Raises:
-        Refused: ``artifact_changed``.
-    """
-    if not can_seal():
-        _bytes_of(path, digest)
-        yield Program(str(path))
-        return
-    descriptor = _opened(path, digest)
-    try:
-        yield Program(_STDIN, descriptor)
-    finally:
-        os.close(descriptor)
+        On Linux it is run from sealed memory, made once of the bytes on disk if these have the
+        digest. Elsewhere it is run by its path, looked at just before.
 
+        Args:
+            path: Of the binary.
+            digest: Its SHA-256, as it was proven.
 
-def _opened(path: Path, digest: str) -> int:
-    """Open the sealed memory of a digest anew, at its end: who reads it reads nothing."""
-    with _lock:
-        held = _sealed.get(digest)
-        if held is None:
-            held = _sealed[digest] = _seal(_bytes_of(path, digest))
-            if len(_sealed) > MAX_SEALED:
-                os.close(_sealed.popitem(last=False)[1])
-        else:
-            _sealed.move_to_end(digest)
-        descriptor = os.open(f"/proc/self/fd/{held}", os.O_RDONLY | os.O_CLOEXEC)
-    os.lseek(descriptor, 0, os.SEEK_END)
-    return descriptor
+        Raises:
+            Refused: ``artifact_changed``.
+        """
+        if not can_seal():
+            _bytes_of(path, digest)
+            yield Program(str(path))
+            return
+        descriptor = self._opened(path, digest)
+        try:
+            yield Program(_STDIN, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _opened(self, path: Path, digest: str) -> int:
+        """Open the sealed memory of a digest anew, at its end: who reads it reads nothing."""
+        with self._lock:
+            held = self._sealed.get(digest)
+            if held is None:
+                held = self._sealed[digest] = _seal(_bytes_of(path, digest))
+                if len(self._sealed) > MAX_SEALED:
+                    os.close(self._sealed.popitem(last=False)[1])
+            else:
+                self._sealed.move_to_end(digest)
+            descriptor = os.open(f"/proc/self/fd/{held}", os.O_RDONLY | os.O_CLOEXEC)
+        os.lseek(descriptor, 0, os.SEEK_END)
+        return descriptor
+
+    def close(self) -> None:
+        """Give the memory back; what runs from it keeps it until it ends."""
+        with self._lock:
+            while self._sealed:
+                os.close(self._sealed.popitem()[1])
 
 
 def _bytes_of(path: Path, digest: str) -> bytes:
