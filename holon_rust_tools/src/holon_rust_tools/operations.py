@@ -19,7 +19,7 @@ from holon_rust_tools.schemas_of_fixtures import fixture_findings
 from holon_rust_tools.validation import PROMOTION, judge, lock_of, of_proposal
 
 if TYPE_CHECKING:
-    from holon_core import FrozenTool, Operation, PluginHost, ToolResult
+    from holon_core import FrozenTool, Operation, ToolResult
     from holon_core.frozen.facet import FrozenTools
     from holon_core.operations.door import Door, Params
     from holon_core.records.frozen import ValidationRun

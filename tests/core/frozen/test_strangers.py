@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import holon_core as holon
 from frozen_tools import brought_to
 from holon_core import Authority, FrozenState, Refused
+from holon_core.catalogue.codec import descriptor_from, descriptor_json
 from holon_core.runtime import Runtime
 from holon_core.session import Session
 
@@ -187,3 +189,17 @@ def test_the_index_follows_a_tool_of_a_workspace(runtime: Runtime, ann: Session)
 
     assert record.id not in [each[0] for each in page(ann)[0]]
     assert page(ann)[1] is True
+
+
+def test_a_stored_tool_that_does_not_say_its_workspace_has_the_one_of_its_id(
+    runtime: Runtime, ann: Session
+) -> None:
+    """What a definition left out opens no way to it."""
+    tool = runtime.tools.read(takeover(runtime, ann).id)
+    stored = descriptor_json(tool)
+    del stored["workspace"]
+
+    read = descriptor_from(json.dumps(stored).encode())
+
+    assert read.workspace == tool.workspace == ann.caller.workspace
+    assert read.digest == tool.digest

@@ -88,8 +88,14 @@ def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
         provenance=Provenance(distribution=origin[0], version=origin[1], plugin=origin[2]),
         digest=data["digest"],
         lifecycle=text(data.get("lifecycle", "")),
-        workspace=text(data["workspace"]) if "workspace" in data else None,
+        workspace=text(data["workspace"]) if "workspace" in data else _by_id(data["id"]),
     )
+
+
+def _by_id(tool_id: str) -> str | None:
+    """Return the workspace that the id of a frozen tool names; it is the tool's, said or not."""
+    source = tool_id.partition("/")[0]
+    return source.removeprefix("frozen.") if source.startswith("frozen.") else None
 
 
 @decodes("a definition")
