@@ -16,6 +16,7 @@ from elegy_contracts.model import wire_name
 from elegy_contracts.normal import normalise, resolve
 from elegy_contracts.portable import HOST_ONLY, host_only
 from elegy_contracts.reading import TYPES, type_of
+from elegy_contracts.rules import _RULES as RULED
 from support import label
 
 SKILL: dict[str, Any] = {
@@ -300,3 +301,28 @@ def test_importing_the_package_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+def test_a_schema_error_hides_no_other_finding():
+    """What is wrong is told at once, as far as it can be judged beside what does not fit."""
+    data = changed(SKILL, "/identity/version", 7)
+    data["capabilities"] += [
+        {**data["capabilities"][0], "description": " "},
+        {"id": "A", "name": ""},
+    ]
+
+    found = {(each.code, each.path) for each in examine("skill", data).findings}
+
+    assert ("schema", "/identity/version") in found
+    assert {
+        ("duplicate", "/capabilities/1"),
+        ("duplicate", "/capabilities/2"),
+        ("blank", "/capabilities/1/description"),
+    } <= found
+
+
+@pytest.mark.parametrize("name", sorted(RULED))
+def test_rules_meet_any_json_without_a_crash(name):
+    """Rules count on a schema; of data that does not fit it they say what they can."""
+    for data in ({}, {"capabilities": [1, {"id": 2}]}, {"components": 3}, {"nodes": [None]}):
+        assert not examine(name, data).valid

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from elegy_contracts.engine import findings as schema_findings
-from elegy_contracts.finding import ContractError, Finding, has_errors
+from elegy_contracts.finding import ContractError, Finding, Severity, has_errors
 from elegy_contracts.model import from_data, to_data
 from elegy_contracts.recognising import recognise
 from elegy_contracts.repairs import repaired
@@ -128,8 +128,9 @@ def examine(contract: str | None, data: Any) -> Reading:
     found += errors
     if contract == "invocation-response" and not errors:
         found += _events(named)
-    if not has_errors(found) and isinstance(named, dict):
-        found += beyond_schema(contract, named)
+    if isinstance(named, dict):
+        broken = frozenset(each.path for each in found if each.severity is Severity.ERROR)
+        found += beyond_schema(contract, named, broken=broken)
     return Reading(contract=contract, data=named, findings=tuple(found))
 
 

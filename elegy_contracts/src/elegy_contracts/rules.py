@@ -6,19 +6,45 @@ Source: docs/elegy.md, "Rules beyond the schemas".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from elegy_contracts.finding import Finding, Severity, pointer
 from elegy_contracts.package_rules import elegy_lock, elegy_package, plugin_package
 from elegy_contracts.templates import STDIN, names_in
 
+T = TypeVar("T")
 Rule = Callable[[dict[str, Any]], Iterator[Finding]]
+# What a rule meets in data that does not fit the schema it counts on.
+_UNFIT = (LookupError, TypeError, AttributeError, ValueError)
 
 
-def beyond_schema(contract: str, data: dict[str, Any]) -> list[Finding]:
-    """Return what breaks the rules of a contract, in data that fits its schema."""
+def beyond_schema(
+    contract: str, data: dict[str, Any], *, broken: frozenset[str] = frozenset()
+) -> list[Finding]:
+    """Return what breaks the rules of a contract.
+
+    Args:
+        contract: Its name.
+        data: In the contract's own spelling.
+        broken: Paths at which it does not fit its schema. What the rules say beside these is
+            returned, as far as they can be applied at all.
+    """
     rule = _RULES.get(contract)
-    return [] if rule is None else list(rule(data))
+    if rule is None:
+        return []
+    parts = _skill_parts(data) if contract == "skill" else iter([rule(data)])
+    if not broken:
+        return [finding for part in parts for finding in part]
+    found = [finding for part in _as_far_as(parts) for finding in _as_far_as(part)]
+    return [each for each in found if each.code != "blank" or each.path not in broken]
+
+
+def _as_far_as(items: Iterator[T]) -> Iterator[T]:
+    """Give what comes before data is met that cannot be judged."""
+    try:
+        yield from items
+    except _UNFIT:
+        return
 
 
 def _error(code: str, message: str, *path: str | int) -> Finding:
@@ -35,10 +61,17 @@ def _warning(code: str, message: str, *path: str | int, spoils: str = "") -> Fin
     )
 
 
-def _twice(values: Iterable[str], what: str, *path: str | int) -> Iterator[Finding]:
+def _all(items: Any, name: str) -> Iterator[Any]:
+    """Return a member of each; of what has none, nothing, which the schema tells."""
+    return (each.get(name) if isinstance(each, dict) else None for each in items)
+
+
+def _twice(values: Iterable[Any], what: str, *path: str | int) -> Iterator[Finding]:
     """Find values that are there twice, ignoring case."""
     seen: set[str] = set()
     for at, value in enumerate(values):
+        if not isinstance(value, str):
+            continue
         if value.casefold() in seen:
             yield _error("duplicate", f"the {what} {value!r:.80} is there twice", *path, at)
         seen.add(value.casefold())
@@ -51,29 +84,48 @@ def _blank(values: Any, *path: str | int) -> Iterator[Finding]:
 
 
 def _skill(data: dict[str, Any]) -> Iterator[Finding]:
+    for part in _skill_parts(data):
+        yield from part
+
+
+def _skill_parts(data: dict[str, Any]) -> Iterator[Iterator[Finding]]:
+    """Give the rules of a skill part by part, so that a part that is broken hides no other."""
+    yield _identity(data)
+    yield _metadata(data)
+    yield _host_projection(data)
+    capabilities = data["capabilities"]
+    yield _twice(_all(capabilities, "id"), "capability", "capabilities")
+    for at, each in enumerate(capabilities):
+        yield _capability(each, "capabilities", at)
+
+
+def _identity(data: Mapping[str, Any]) -> Iterator[Finding]:
     identity = data["identity"]
-    for name in ("namespace", "name", "version"):
-        if not identity[name].strip():
-            yield _error("blank", f"the {name} is blank", "identity", name)
     yield from _twice(identity.get("aliases", ()), "alias", "identity", "aliases")
+    yield from _blank_members(identity, ("namespace", "name", "version"), "identity")
+
+
+def _metadata(data: Mapping[str, Any]) -> Iterator[Finding]:
     metadata = data.get("metadata", {})
     for name in ("tags", "owners"):
         yield from _blank(metadata.get(name), "metadata", name)
-    capabilities = data["capabilities"]
-    yield from _twice((each["id"] for each in capabilities), "capability", "capabilities")
-    for at, each in enumerate(capabilities):
-        yield from _capability(each, "capabilities", at)
-    yield from _host_projection(data)
+
+
+def _blank_members(
+    data: Mapping[str, Any], names: Iterable[str], *path: str | int
+) -> Iterator[Finding]:
+    for name in names:
+        given = data.get(name)
+        if isinstance(given, str) and not given.strip():
+            yield _error("blank", f"the {name} is blank", *path, name)
 
 
 def _capability(each: Mapping[str, Any], *path: str | int) -> Iterator[Finding]:
-    spoils = each["id"]
-    for name in ("id", "name"):
-        if not each[name].strip():
-            yield _error("blank", f"the {name} is blank", *path, name)
+    yield from _blank_members(each, ("id", "name", "description"), *path)
     parameters = each.get("input", {}).get("parameters", ())
+    yield from _twice(_all(parameters, "name"), "parameter", *path, "input", "parameters")
+    spoils = each["id"]
     names = [parameter["name"] for parameter in parameters]
-    yield from _twice(names, "parameter", *path, "input", "parameters")
     implementation = each.get("implementation")
     if implementation is None:
         text = "it does not say how it is invoked, as skills of the first days of version 2"
@@ -99,21 +151,19 @@ def _capability(each: Mapping[str, Any], *path: str | int) -> Iterator[Finding]:
 def _host_projection(data: Mapping[str, Any]) -> Iterator[Finding]:
     projections = data.get("hostProjection", {}).get("capabilityProjections", ())
     path = ("hostProjection", "capabilityProjections")
+    for name in ("capabilityId", "functionName"):
+        yield from _twice(_all(projections, name), name, *path)
     known = {each["id"].casefold() for each in data["capabilities"]}
     for at, each in enumerate(projections):
         if each["capabilityId"].casefold() not in known:
             text = f"no capability {each['capabilityId']!r:.80} is defined"
             yield _error("unknown_capability", text, *path, at, "capabilityId")
-    for name in ("capabilityId", "functionName"):
-        yield from _twice((each[name] for each in projections), name, *path)
 
 
 def _skill_v1(data: dict[str, Any]) -> Iterator[Finding]:
-    for name in ("id", "name"):
-        if not data[name].strip():
-            yield _error("blank", f"the {name} is blank", name)
+    yield from _blank_members(data, ("id", "name", "description"))
     parameters = data.get("input", {}).get("parameters", ())
-    yield from _twice((each["name"] for each in parameters), "parameter", "input", "parameters")
+    yield from _twice(_all(parameters, "name"), "parameter", "input", "parameters")
 
 
 def _capability_definition(data: dict[str, Any]) -> Iterator[Finding]:
@@ -145,7 +195,7 @@ def _catalogue_v1(data: dict[str, Any]) -> Iterator[Finding]:
 def _entries(data: dict[str, Any]) -> Iterator[Finding]:
     if not data["capabilities"]:
         yield _error("empty", "a catalogue holds a capability at least", "capabilities")
-    yield from _twice((each["id"] for each in data["capabilities"]), "id", "capabilities")
+    yield from _twice(_all(data["capabilities"], "id"), "id", "capabilities")
 
 
 def _catalogue_v2(data: dict[str, Any]) -> Iterator[Finding]:
@@ -159,9 +209,7 @@ def _catalogue_v2(data: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _failure(data: Mapping[str, Any], *path: str | int) -> Iterator[Finding]:
-    for name in ("code", "message"):
-        if not data[name].strip():
-            yield _error("blank", f"the {name} is blank", *path, name)
+    yield from _blank_members(data, ("code", "message"), *path)
 
 
 def _response(data: dict[str, Any]) -> Iterator[Finding]:
@@ -199,8 +247,8 @@ def _request(data: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _workflow(data: dict[str, Any]) -> Iterator[Finding]:
+    yield from _twice(_all(data["nodes"], "id"), "node", "nodes")
     ids = [node["id"] for node in data["nodes"]]
-    yield from _twice(ids, "node", "nodes")
     known = set(ids)
     for at, edge in enumerate(data["edges"]):
         for end in ("fromStepId", "toStepId"):
@@ -217,8 +265,8 @@ def _crystallized(data: dict[str, Any]) -> Iterator[Finding]:
 
     yield from host_only(data)
     for name in ("variableSlots", "secretSlots"):
-        yield from _twice((each["name"] for each in data.get(name, ())), "slot", name)
-    yield from _twice((each["id"] for each in data.get("validation", ())), "id", "validation")
+        yield from _twice(_all(data.get(name, ()), "name"), "slot", name)
+    yield from _twice(_all(data.get("validation", ()), "id"), "id", "validation")
 
 
 _RULES: Mapping[str, Rule] = {
