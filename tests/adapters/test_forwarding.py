@@ -112,7 +112,9 @@ def test_a_capability_that_declares_less_later_is_not_run(tmp_path, enemy) -> No
         result = rt.session(principal="ann").call(ECHO, {"text": "hi"})
 
         assert result.status is Status.BLOCKED
-        assert shown.output["blocked"] == result.failure.code == "live_execution_blocked"
+        assert shown.output["blocked"] == "live_execution_blocked"
+        reasons = [*shown.blocking_reasons, *result.blocking_reasons]
+        assert [each.code for each in reasons].count("effects_undeclared") == 2
         assert "network_write" in shown.output["reason"]
         assert enemy.seen == []
 

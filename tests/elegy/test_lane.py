@@ -267,6 +267,9 @@ def test_a_value_that_the_template_refuses_is_never_held(
     notes = ready(rt, ask, definition(governance={"approvalRequirement": "required"}))
     session = rt.session(principal="ann")
 
+    told = session.explain(TOOL, arguments)
+    assert (told.outcome, told.steps[-1].step) == ("would be refused", "request")
+    assert "arguments_invalid" in told.steps[-1].detail
     for result in (session.call(TOOL, arguments), session.dry_run(TOOL, arguments)):
         assert (result.status, result.failure.code) == ("failed", "arguments_invalid")
         assert result.failure.details["path"] == "/text"

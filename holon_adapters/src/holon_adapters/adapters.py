@@ -97,7 +97,10 @@ class Adapters:
             registered_by=by,
             registered_at_unix_seconds=int(self._host.clock.now()),
         )
-        return self._store(made, mapped)
+        done = self._store(made, mapped)
+        # What is bound by its operations says which effects they have, which may be others now.
+        self.forwards.restore(made.source)
+        return done
 
     def read(self, name: str, *, workspace: str | None = None) -> StoredAdapter:
         """Return an adapter.

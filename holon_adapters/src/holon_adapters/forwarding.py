@@ -14,6 +14,7 @@ from holon_core.records.failure import failure
 from holon_core.records.finding import Finding
 from holon_core.records.outcome import completed
 from holon_core.records.words import Effect, Posture
+from holon_core.skills.gates import undeclared
 from holon_core.wire.canonical import digest
 from holon_core.wire.schema_engine import compiled
 
@@ -87,9 +88,15 @@ class Forwards:
                 self._host.unbind(each.id)
                 self._kept().remove(each.id)
 
-    def restore(self) -> None:
-        """Bind what was bound before, at a start; what another has taken meanwhile stays so."""
-        for each in self._kept():
+    def restore(self, source: str | None = None) -> None:
+        """Bind what was bound before, at a start; what another has taken meanwhile stays so.
+
+        Args:
+            source: Only what runs by the operations of this adapter.
+        """
+        for each in list(self._kept()):
+            if source is not None and not each.value.tool.startswith(f"{source}/"):
+                continue
             try:
                 self._bind(each.value)
             except (Refused, Rejected) as problem:
@@ -99,6 +106,7 @@ class Forwards:
         return self._host.documents(FORWARDS, Forward)
 
     def _bind(self, forward: Forward) -> None:
+        found = self._operations.mapped().get(forward.tool)
         self._host.unbind(forward.capability)
         self._host.bind(
             forward.capability,
@@ -106,6 +114,7 @@ class Forwards:
             posture=Posture.ADAPTER_FORWARDED,
             self_limiting=True,
             provides=forward.provides,
+            effects=() if found is None else found.value.effects,
         )
 
 
@@ -174,13 +183,8 @@ class ForwardingExecutor:
 
 
 def _beyond(effects: frozenset[Effect], declared: frozenset[Effect]) -> str:
-    """Say which effects of an operation a capability does not declare; nothing where it has all.
-
-    Policy judges by what the capability declares, so that nothing may do more behind it. Whoever
-    may change things elsewhere may read there, too.
-    """
-    reads = {Effect.NETWORK_READ} if Effect.NETWORK_WRITE in declared else set()
-    names = ", ".join(sorted(effects - declared - reads))
+    """Say which effects of an operation a capability does not declare; nothing where it has all."""
+    names = ", ".join(sorted(undeclared(effects, declared)))
     return names and f"the operation has effects that the capability does not declare: {names}"
 
 

@@ -403,3 +403,39 @@ def test_an_adapter_binds_what_it_runs_and_takes_nothing_of_others(tmp_path: Pat
         assert ran.output == {"text": "hi"}
         assert not hosts[0].unbind(SOURCE)
         assert hosts[0].unbind(ECHO)
+
+
+def test_an_executor_that_does_more_than_is_declared_is_named_before_anybody_is_asked(
+    rt: holon.Runtime, echo: Echo
+):
+    """Every view says it: discovery, explain, the dry run and the call; nothing is held."""
+    ready(rt, echo, effects={holon.Effect.NETWORK_READ, holon.Effect.NONE})
+    session = rt.session(principal="ann")
+
+    told = session.explain(ECHO, {"text": "hi"})
+    shown = session.dry_run(ECHO, {"text": "hi"})
+    called = session.call(ECHO, {"text": "hi"})
+
+    assert told.outcome == "would be refused"
+    assert any("effects_undeclared" in step.detail for step in told.steps)
+    assert codes(shown) == codes(called) == ["effects_undeclared"]
+    assert called.held is None
+    [found] = session.discover("echo").items
+    assert "effects_undeclared" in [reason.code for reason in found.blocking_reasons]
+    assert echo.heard == []
+
+
+def test_effects_of_an_executor_that_are_declared_close_nothing(rt: holon.Runtime, echo: Echo):
+    """Whoever may change things elsewhere may read there, too."""
+    declared = frozenset({holon.Effect.NETWORK_WRITE})
+    ready(rt, echo, skill(effects=declared), effects=[holon.Effect.NETWORK_READ])
+
+    told = rt.session(principal="ann").explain(ECHO, {"text": "hi"})
+
+    assert not any("effects_undeclared" in step.detail for step in told.steps)
+
+
+def test_words_that_are_no_effects_are_not_bound(rt: holon.Runtime, echo: Echo):
+    """A mistyped word would leave the gate open."""
+    with pytest.raises(Misuse, match="network_read"):
+        rt.skills.bind(ECHO, echo, posture=POSTURE, effects=["net"])  # type: ignore[list-item]

@@ -134,7 +134,19 @@ def explain(guard: Guard, attempt: Attempt) -> Explanation:
                 )
                 for v in attempt.verdict.trail
             ]
+    refused = _unmade(guard, attempt)
+    if refused is not None:
+        steps.append(_blocked("request", refused))
     return _told(attempt, steps)
+
+
+def _unmade(guard: Guard, attempt: Attempt) -> StructuredFailure | None:
+    """Say why the executor makes no request of the arguments, where it would refuse them."""
+    try:
+        make_preview(guard, attempt)
+    except Refusal as refusal:
+        return refusal.failure
+    return None
 
 
 def _verdicts(guard: Guard, attempt: Attempt) -> list[tuple[str, StructuredFailure | None]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holon_core.records.skill import CapabilityBindingRecord
     from holon_core.records.skill_source import SkillSourceDescriptor
     from holon_core.records.tool import RuntimeToolDescriptor
-    from holon_core.records.words import Posture
+    from holon_core.records.words import Effect, Posture
     from holon_core.store.protocol import Store
     from holon_core.workbench import Workbench
 
@@ -41,6 +41,7 @@ class Binding(Protocol):
         posture: Posture,
         self_limiting: bool,
         provides: Sequence[str],
+        effects: Iterable[Effect],
     ) -> None:
         """Bind one for somebody."""
         ...
@@ -194,6 +195,7 @@ class PluginHost(Protocol):
         posture: Posture,
         self_limiting: bool = False,
         provides: Sequence[str] = (),
+        effects: Iterable[Effect] = (),
     ) -> None:
         """Bind what runs an imported capability; it lasts as long as the runtime.
 
@@ -203,6 +205,8 @@ class PluginHost(Protocol):
             posture: Under which authority it runs; one of the lane's.
             self_limiting: It keeps the time limit itself.
             provides: Names of dependencies that it brings itself.
+            effects: What it does, where it is known; the gate ``effects_undeclared`` is closed for
+                a capability that does not declare all of it.
 
         Raises:
             RuntimeNotOpen: The runtime is not open yet, or no longer.
@@ -324,6 +328,7 @@ class Host:
         posture: Posture,
         self_limiting: bool = False,
         provides: Sequence[str] = (),
+        effects: Iterable[Effect] = (),
     ) -> None:
         """Bind what runs an imported capability."""
         skills = self._open().skills
@@ -335,6 +340,7 @@ class Host:
             posture=posture,
             self_limiting=self_limiting,
             provides=provides,
+            effects=effects,
         )
 
     def binding(self, tool_id: str) -> CapabilityBindingRecord | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -14,7 +14,7 @@ from holon_core.names import MAX_NAME, MAX_TOOL_ID, required_text
 from holon_core.plugins.blocked import PROVIDERS
 from holon_core.records.base import Record
 from holon_core.records.failure import failure
-from holon_core.records.words import Posture
+from holon_core.records.words import Effect, Posture
 
 if TYPE_CHECKING:
     from holon_core.records.lane import CapabilityLane
@@ -27,7 +27,8 @@ class BoundExecutor(Record):
     """What runs one imported capability, or all of a source, and under which posture.
 
     ``provides`` names dependencies of the definition that the executor brings itself, so that
-    nothing looks for them on this machine.
+    nothing looks for them on this machine. ``effects`` are its own, where it says them: a gate is
+    closed for every capability that does not declare them.
     """
 
     target: str
@@ -37,6 +38,7 @@ class BoundExecutor(Record):
     self_limiting: bool = False
     inline: bool = False
     provides: frozenset[str] = frozenset()
+    effects: frozenset[Effect] = frozenset()
 
 
 class Bindings:
@@ -109,6 +111,7 @@ class Bindings:
         self_limiting: bool = False,
         inline: bool = False,
         provides: Sequence[str] = (),
+        effects: Iterable[Effect] = (),
     ) -> None:
         """Bind an executor for a host or a plugin; see ``bind``."""
         names = frozenset(required_text(each, "provides", MAX_NAME) for each in provides)
@@ -121,6 +124,7 @@ class Bindings:
                 self_limiting=self_limiting,
                 inline=inline,
                 provides=names,
+                effects=_effects(effects),
             )
         )
 
@@ -138,6 +142,14 @@ class Bindings:
             del self._bound[target]
         self.changed()
         return True
+
+
+def _effects(given: Iterable[Effect]) -> frozenset[Effect]:
+    try:
+        return frozenset(map(Effect, given))
+    except (TypeError, ValueError):
+        known = ", ".join(each.value for each in Effect)
+        raise Misuse(f"effects are some of {known}") from None
 
 
 def is_of(source: str, owner: str) -> bool:

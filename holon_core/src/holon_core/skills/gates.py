@@ -13,6 +13,7 @@ from attrs import frozen
 from holon_core.records.base import Record
 from holon_core.records.failure import StructuredFailure, failure
 from holon_core.records.skill import CapabilityBindingRecord, SkillLifecycle
+from holon_core.records.words import Effect
 from holon_core.skills.codec import approval_from, binding_of
 from holon_core.store.rows import decodes
 
@@ -112,6 +113,11 @@ class SkillGates:
         for dependency in tool.dependencies:
             if dependency.name not in provided:
                 yield from _missing(dependency)
+        beyond = frozenset() if bound is None else undeclared(bound.effects, tool.effects)
+        if beyond:
+            names = sorted(beyond)
+            text = f"what is bound has effects that it does not declare: {', '.join(names)}"
+            yield failure("effects_undeclared", text, effects=[each.value for each in names])
         if card.binding.needs_posture_approval:
             yield from _posture(card, approval, call)
 
@@ -136,6 +142,16 @@ class SkillGates:
                 if len(self._known) > MAX_CARDS:
                     self._known.popitem(last=False)
         return found
+
+
+def undeclared(effects: frozenset[Effect], declared: frozenset[Effect]) -> frozenset[Effect]:
+    """Return the effects of what runs a capability that the capability does not declare.
+
+    Policy judges by what is declared, so that nothing may do more behind it. Whoever may change
+    things elsewhere may read there, too.
+    """
+    reads = {Effect.NETWORK_READ} if Effect.NETWORK_WRITE in declared else set()
+    return effects - declared - reads - {Effect.NONE}
 
 
 def of_definition(card: Card) -> Iterator[StructuredFailure]:

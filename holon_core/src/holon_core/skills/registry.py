@@ -20,7 +20,7 @@ from holon_core.records.skill import (
     SkillSourceDescriptor,
 )
 from holon_core.records.tool import Provenance
-from holon_core.records.words import Origin, Posture
+from holon_core.records.words import Effect, Origin, Posture
 from holon_core.skills import approving
 from holon_core.skills.codec import entry_from
 from holon_core.skills.sources import COLLECTION as SOURCES
@@ -349,6 +349,7 @@ class Skills(Facet):
         self_limiting: bool = False,
         inline: bool = False,
         provides: Sequence[str] = (),
+        effects: Iterable[Effect] = (),
         by: str = "host",
     ) -> None:
         """Bind what runs an imported capability; it lasts as long as this runtime.
@@ -362,6 +363,8 @@ class Skills(Facet):
             self_limiting: It keeps the time limit itself.
             inline: Quick enough for an event loop's own thread.
             provides: Names of dependencies that it brings itself.
+            effects: What it does, where it is known: of a capability that does not declare all of
+                it, ``effects_undeclared`` is then among what every view names.
             by: Who binds it, for messages.
 
         Raises:
@@ -376,6 +379,7 @@ class Skills(Facet):
             self_limiting=self_limiting,
             inline=inline,
             provides=provides,
+            effects=effects,
         )
 
     def unbind(self, target: str) -> bool:
