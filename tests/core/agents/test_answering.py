@@ -594,3 +594,39 @@ def test_arguments_that_cannot_be_listed_are_refused(session, ran):
 
     assert ran == []
     assert message.result.failure.kind is K.INVALID_ARGUMENTS
+
+
+def test_a_call_that_is_sent_again_under_another_name_or_dialect_does_not_run(session, ran):
+    """The id is of the call, whatever tool and arguments it names (peers, case 5)."""
+    session.answer(call("look", {"order_id": "o1"}))
+
+    renamed = session.answer(call("refund", {"order_id": "o1", "cents": 1}))
+    other = {"type": "tool_use", "id": "c1", "name": "look", "input": {"order_id": "o2"}}
+    changed = session.answer(other)
+    same = session.answer({**other, "input": {"order_id": "o1"}})
+
+    assert [renamed.result.failure.code, changed.result.failure.code] == ["conflict"] * 2
+    assert same.result.replayed_from
+    assert ran == [("look", "o1", False)]
+
+
+def test_what_mcp_is_given_without_a_tools_own_output_is_marked_as_an_error(runtime):
+    """A result that is no error owes what the tool's output schema promises."""
+
+    @holon.tool(effects={"none"})
+    def much() -> str:
+        """Give much."""
+        return "x" * 30_000
+
+    runtime.register(much)
+    session = runtime.session(principal="agent")
+
+    cut = session.answer({"name": "much", "arguments": {}}, dialect="mcp", max_chars=1000)
+    refund = {"name": "refund", "arguments": {"order_id": "o1", "cents": 1}}
+    held = session.answer(refund, dialect="mcp")
+    whole = session.answer({"name": "much", "arguments": {}}, dialect="mcp")
+
+    assert [each["isError"] for each in (cut, held, whole)] == [True, True, False]
+    assert "structuredContent" not in {**cut, **held}
+    assert held.held
+    assert whole["structuredContent"] == {"result": "x" * 30_000}

@@ -341,3 +341,31 @@ def test_a_step_that_its_profile_closes_meanwhile_is_closed_for_what_is_held() -
 
         assert code(session.release(held)) == "not_allowed"
         assert [each.call_id for each in runtime.approvals.held()] == [held]
+
+
+def test_what_a_session_that_is_over_may_not_call_is_not_shown(runtime: holon.Runtime) -> None:
+    """Whether it ended by its answer, or by a limit that is used up."""
+    session = agent(runtime, max_calls=1)
+    assert len(session.tools("anthropic")) == 1
+
+    session.call("host.app/look")
+    used_up = session.tools("anthropic")
+    session.finish({"goal": "g", "steps": [{"id": "s", "summary": "t"}]})
+
+    assert session.agent_session.state == "finished"
+    assert (list(used_up), list(session.tools("anthropic"))) == ([], [])
+
+
+def test_the_time_of_a_session_counts_from_its_opening_to_the_fraction(clock: HandClock) -> None:
+    """One that opens late in a second has as long as any other."""
+    with slow(clock) as runtime:
+        clock.advance(0.75)
+        session = agent(runtime, max_duration_s=1)
+        assert session.agent_session.calls == 0
+        clock.advance(0.5)
+
+        told = session.explain("host.app/wait")
+
+        assert told.outcome == "would run"
+        clock.advance(0.5)
+        assert session.explain("host.app/wait").outcome == "would be refused"

@@ -26,6 +26,7 @@ from holon_core.agents.showing import visible
 from holon_core.errors import JsonRefused, Misuse
 from holon_core.guard.attempt import Attempt
 from holon_core.guard.elsewhere import is_elsewhere
+from holon_core.guard.idempotency import OF_PROVIDER
 from holon_core.guard.results import record_refusal
 from holon_core.names import whole
 from holon_core.nearest import nearest
@@ -188,8 +189,9 @@ def _key(session: Session, modelling: Modelling, call: ModelCall) -> str | None:
     if call.call_id is None:
         return None
     scope = session.caller.run or modelling.uid
-    text = json.dumps([scope, call.dialect.id, call.call_id])
-    return f"function-call:{sha256(text.encode()).hexdigest()[:48]}"
+    # Whatever tool and dialect it names: sent once more with others it is still the same call.
+    text = json.dumps([scope, call.call_id])
+    return f"{OF_PROVIDER}{sha256(text.encode()).hexdigest()[:48]}"
 
 
 def _unknown(session: Session, projector: Projector, call: ModelCall) -> ToolResult:
@@ -297,11 +299,14 @@ def _message(
     if not whole_text:
         body, text = _cut(text, limit)
     done = not failed and (result is None or result.held is None)
+    owes = isinstance(None if result is None else result.output, dict) and not whole_text
     values = {
         "id": ABSENT if call.call_id is None else call.call_id,
         "name": call.name,
         "text": text,
         "failed": failed,
+        # Whoever is promised the output of a tool's schema is told so where it is not there.
+        "unfinished": not done or owes,
         "value": {"error" if failed else "output": body},
         "structured": body if done and whole_text and isinstance(body, dict) else ABSENT,
     }

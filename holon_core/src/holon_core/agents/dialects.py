@@ -144,7 +144,7 @@ MCP = FunctionDialect(
     result={
         "content": [{"type": "text", "text": "$text"}],
         "structuredContent": "$structured",
-        "isError": "$failed",
+        "isError": "$unfinished",
     },
     loose=_AS_IS,
     max_description=4096,

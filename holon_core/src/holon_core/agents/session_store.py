@@ -64,7 +64,7 @@ def after_end(session: AgentSession) -> StructuredFailure:
 
 def used_up(profile: AgentProfile, session: AgentSession, now: float) -> StructuredFailure | None:
     """Say which limit of its profile a session has reached; ``None`` where it may go on."""
-    lasted = int(now) - session.opened_at_unix_seconds
+    lasted = int(now - _opened(session))
     return (
         over(profile, "max_calls", session.calls)
         or _blocked(profile, session)
@@ -101,4 +101,8 @@ def left_s(profile: AgentProfile, session: AgentSession, now: float) -> float | 
     most = profile.guardrails.max_duration_s
     if most is None:
         return None
-    return max(session.opened_at_unix_seconds + most - now, 0.001)
+    return max(_opened(session) + most - now, 0.001)
+
+
+def _opened(session: AgentSession) -> float:
+    return session.opened_at_unix_seconds + session.opened_at_fraction

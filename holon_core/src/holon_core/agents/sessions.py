@@ -314,6 +314,7 @@ class Sessions(Facet):
         problem = self._acts(tables, caller)
         if problem is not None:
             raise Refused(problem)
+        now = self._guard.clock.now()
         made = AgentSession(
             id=session_id(caller),
             principal=caller.principal,
@@ -321,7 +322,8 @@ class Sessions(Facet):
             profile=caller.profile,
             run=caller.run or "",
             plan_step=caller.plan_step,
-            opened_at_unix_seconds=self._now(),
+            opened_at_unix_seconds=int(now),
+            opened_at_fraction=now - int(now),
         )
         put(tables, made, self._now())
         self._record(tables, caller, made)

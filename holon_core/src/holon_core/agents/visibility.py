@@ -33,9 +33,19 @@ class Viewer:
         found = None
         if workspace is not None:
             found = guard.workspaces.usable(workspace, caller.principal)
-        # Of a caller whose workspace is not its own nothing at all may run.
-        self.lost = workspace is not None and found is None
+        # Of a caller whose workspace is not its own, or whose session is over, nothing may run.
+        self.lost = (workspace is not None and found is None) or self._ended()
         self._in_place = found is not None and guard.workspaces.intact(found)
+
+    def _ended(self) -> bool:
+        """Tell whether the caller's session has ended, or a budget of it is used up."""
+        profiles = None if self._caller.profile is None else self._guard.profiles
+        if profiles is None:
+            return False
+        attempt = Attempt("", {}, self._caller, mode="explain")
+        return (
+            self._guard.store.read(lambda tables: profiles.may_start(tables, attempt)) is not None
+        )
 
     def shows(self, entry: Entry) -> bool:
         """Tell whether a tool is shown."""

@@ -19,15 +19,20 @@ if TYPE_CHECKING:
     from holon_core.store.protocol import Tables
 
 
+# A call of a provider is one call whichever tool it names, so that its key is of no tool.
+OF_PROVIDER = "function-call:"
+
+
 def key_of(attempt: Attempt) -> str:
-    """Return the stored name of a key: it belongs to principal, workspace and tool."""
+    """Return the stored name of a key: it belongs to principal, workspace and, mostly, tool."""
     assert attempt.key is not None
     return stored_name(attempt.caller, attempt.entry.tool.id, attempt.key)
 
 
 def stored_name(caller: CallerContext, tool: str, key: str) -> str:
     """Return the stored name of a caller's key for a tool."""
-    return json.dumps([caller.principal, caller.workspace, tool, key])
+    of = "" if key.startswith(OF_PROVIDER) else tool
+    return json.dumps([caller.principal, caller.workspace, of, key])
 
 
 def free_held_key(tables: Tables, held: HeldCall) -> None:

@@ -105,6 +105,7 @@ class AgentSession:
     plan_step: str | None = None
     state: AgentSessionState = AgentSessionState.OPEN
     opened_at_unix_seconds: int
+    opened_at_fraction: float = 0.0
     ended_at_unix_seconds: int | None = None
     calls: int = 0
     blocked_calls: int = 0

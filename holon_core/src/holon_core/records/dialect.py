@@ -53,7 +53,8 @@ class FunctionDialect:
     value, which keeps its type; a member whose value is absent is left out. ``tool`` knows
     ``$name``, ``$description``, ``$schema``, ``$output_schema``, ``$strict``, ``$title`` and
     ``$annotations``; ``result`` knows ``$id``, ``$name``, ``$text``, ``$failed``, ``$value``
-    (the answer under ``output`` or ``error``) and ``$structured`` (an answer that is an object).
+    (the answer under ``output`` or ``error``), ``$structured`` (an answer that is an object, and
+    whole) and ``$unfinished`` (failed, held, or an object that was cut).
     A call is of this dialect where every member of ``call_marks`` has that value and
     ``call_name`` leads to a text; ``call_name``, ``call_arguments`` and ``call_id`` are paths.
     ``max_strict_tools``, ``max_strict_optional`` and ``max_strict_unions`` limit one request: how

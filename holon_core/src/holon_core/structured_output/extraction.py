@@ -41,7 +41,8 @@ def extract(answer: object, *, max_bytes: int = MAX_BYTES) -> Any:
 
     Raises:
         NotExtracted: ``extraction_failure`` with ``reason`` in its details: ``empty``,
-            ``not_json``, ``two_candidates``, ``unclosed_fence``, or a rule of strict JSON.
+            ``not_json``, ``prose_around`` (a bare value), ``two_candidates``, ``unclosed_fence``,
+            or a rule of strict JSON.
 
     Source: tooling taxonomy, "Structured Output Contracts".
     """
@@ -78,12 +79,20 @@ def _whole(text: str) -> Any:
     except JsonRefused as refused:
         if refused.rule not in ("syntax", "trailing"):
             raise
-        rest = text.strip(" \t\r\n")[refused.offset or 0 :]
-        several = refused.rule == "trailing" and _holds_value(rest)
-        reason = "two_candidates" if several else "not_json"
+        reason = _why(text.strip(" \t\r\n"), refused)
         at = "" if refused.offset is None else f" (offset {refused.offset})"
         where = f"{refused.message}{at}"
         raise NotExtracted(_problem(reason, where)) from None
+
+
+def _why(text: str, refused: JsonRefused) -> str:
+    """Tell prose around a value, several values, and text that is no JSON at all apart."""
+    if refused.rule == "trailing":
+        several = _holds_value(text[refused.offset or 0 :])
+        return "two_candidates" if several else "prose_around"
+    if text[0] in "{[":
+        return "not_json"
+    return "prose_around" if _holds_value(text) else "not_json"
 
 
 def _blocks(text: str) -> tuple[list[str], str]:

@@ -211,16 +211,8 @@ class Serving:
 
 
 def _whole(message: ToolMessage) -> dict[str, Any]:
-    """Return a message as it goes to a client.
-
-    What was too long has no structured content, which a tool with an output schema owes.
-    """
-    made = {**COMPLETE, **message}
-    result = message.result
-    cut = result is not None and isinstance(result.output, dict)
-    if cut and not made.get("isError") and "structuredContent" not in made:
-        made["isError"] = True
-    return made
+    """Return a message as it goes to a client."""
+    return {**COMPLETE, **message}
 
 
 def _form_capable(capabilities: Any) -> bool:
