@@ -171,6 +171,19 @@ def test_who_is_named_as_a_property_keeps_the_name() -> None:
     }
 
 
+def test_examples_of_parameters_and_bodies_come_along() -> None:
+    """The first three of each, where they are small."""
+    parameter = {"name": "q", "in": "query", "schema": {"type": "array"}, "example": ["a", "b"]}
+    some = {name: {"value": {"n": at}} for at, name in enumerate("abcd")}
+    large = {"large": {"value": "x" * 5000}, "elsewhere": {"externalValue": "https://h.example"}}
+    content = {"application/json": {"schema": {"type": "object"}, "examples": {**large, **some}}}
+    made = only(document({"parameters": [parameter], "requestBody": {"content": content}},
+                         method="post"))  # fmt: skip
+
+    assert made.input_schema["properties"]["q"]["examples"] == [["a", "b"]]
+    assert made.input_schema["properties"]["body"]["examples"] == [{"n": 0}, {"n": 1}]
+
+
 def test_an_operation_that_is_named_as_a_tool_keeps_the_name() -> None:
     """Whatever comes before it in the document."""
     answers = {"responses": {"200": {"description": ""}}}

@@ -318,6 +318,17 @@ def test_a_write_with_a_key_of_the_api_is_tried_again(ask, enemy, do, binding, s
     assert all("idempotency-key: order-77" in head.lower() for head in heads)
 
 
+def test_a_key_that_cannot_stand_in_a_header_is_refused(do, enemy, binding, session) -> None:
+    """Nothing is sent."""
+    do("bind", **binding)
+    before = len(enemy.seen)
+
+    result = session.call("holon-adapters.enemy/write-keyed", {}, key="é order")
+
+    assert result.failure.code == "arguments_invalid"
+    assert len(enemy.seen) == before
+
+
 @pytest.mark.parametrize("patience", ["3600", "100000", "9" * 30, "Fri, 31 Dec 9999 23:59:59 GMT"])
 def test_a_server_that_asks_for_patience_is_not_waited_for_beyond_the_limit(
     ask, enemy, monkeypatch, patience

@@ -91,6 +91,15 @@ def test_no_argument_sets_a_header_that_stands_for_the_request_line(name):
     assert name in made.refused["GET /all"]
 
 
+@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "Host", "Authorization", "X: y\r\nZ"])
+def test_no_key_of_a_caller_goes_where_arguments_may_not(name):
+    """Callers choose keys as they choose arguments."""
+    made = mapped(operation("POST", "/items", idempotency_header=name))
+
+    assert list(made.operations) == []
+    assert "POST /items" in made.refused
+
+
 @pytest.mark.parametrize(
     "path",
     ["/%2e%2e/admin", "/a/%2E%2e/b", "/a/..;x/b", "/%252e%252e/b", "/a%2f..%2fb", "/a\\..\\b"],

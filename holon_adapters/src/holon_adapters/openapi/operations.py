@@ -11,7 +11,13 @@ from attrs import field, frozen
 
 from holon_adapters.openapi.document import Document, Unresolved, objects, text, texts
 from holon_adapters.openapi.effects import effects_of
-from holon_adapters.openapi.parameters import Property, read_body, read_parameters
+from holon_adapters.openapi.parameters import (
+    IGNORED_HEADERS,
+    Property,
+    name_problem,
+    read_body,
+    read_parameters,
+)
 from holon_adapters.openapi.responses import read_responses
 from holon_adapters.openapi.schemas import Schemas
 from holon_adapters.openapi.security import read_schemes, read_security
@@ -159,8 +165,7 @@ class _Mapper:
             body=body,
             responses=answers.plans,
             security=read_security(operation.get("security", self._document.data.get("security"))),
-            idempotency_header=text(operation.get("x-holon-idempotency-header"))
-            or parameters.idempotency_header,
+            idempotency_header=_key_header(operation) or parameters.idempotency_header,
         )
         loose = ("response not checked",) if output_schema is not answers.schema else ()
         mapped = MappedOperation(
@@ -222,6 +227,15 @@ def _check_path(path: str, given: set[str]) -> None:
     # Against the specification, and common: one path for each value of a query parameter.
     if not _FIXED.fullmatch(path.partition("?")[2]) or "#" in path:
         raise Unresolved("operation_unsupported", "a path with a query that is not plain")
+
+
+def _key_header(operation: Mapping[str, Any]) -> str:
+    """Return the header of an API for keys; callers choose keys, as they choose arguments."""
+    name = text(operation.get("x-holon-idempotency-header"))
+    problem = name_problem("header", name) if name else ""
+    if problem or name.lower() in IGNORED_HEADERS:
+        raise Unresolved("operation_unsupported", problem or f"keys in the header {name}")
+    return name
 
 
 def _listed(value: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ from attrs import frozen
 
 from holon_adapters.openapi.document import Unresolved, objects, text
 from holon_adapters.records import BODY, BodyPlan, FieldPlan, ParameterPlan
+from holon_core.errors import JsonRefused
+from holon_core.wire.values import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +23,8 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]+")
 MAX_PROPERTY = 64
 MAX_PARAMETERS = 100
+MAX_EXAMPLES = 3
+MAX_EXAMPLE_BYTES = 2000
 STYLES_OF = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
@@ -191,8 +196,23 @@ def _describe(schema: dict[str, Any], found: Mapping[str, Any]) -> None:
         schema["description"] = said
     if found.get("deprecated") is True:
         schema["deprecated"] = True
-    if "example" in found and isinstance(found["example"], (str, int, float, bool)):
-        schema["examples"] = [found["example"]]
+    if examples := examples_of(found):
+        schema["examples"] = examples
+
+
+def examples_of(found: Mapping[str, Any]) -> list[Any]:
+    """Return the first examples of a parameter or a body, those that are small JSON."""
+    given = [found["example"]] if "example" in found else []
+    given += [
+        each["value"]
+        for each in objects(found.get("examples")).values()
+        if isinstance(each, dict) and "value" in each
+    ]
+    made = []
+    for each in given[:MAX_EXAMPLES]:
+        with contextlib.suppress(JsonRefused):
+            made.append(normalise(each, max_bytes=MAX_EXAMPLE_BYTES).value)
+    return made
 
 
 def form_of(media_type: str) -> str:
@@ -248,6 +268,8 @@ def read_body(
         fields=_fields(document, content) if form in ("form", "multipart") else (),
     )
     made = _body_described({} if made is True else made, text(found.get("description")), plan)
+    if isinstance(made, dict) and form != "binary" and (examples := examples_of(content)):
+        made["examples"] = examples
     own = Property(name=BODY, schema=made, refers=frozenset(refers), required=plan.required)
     return plan, own
 

@@ -96,6 +96,8 @@ def build(
         else:
             headers.append((each.name, _header(each, value)))
     if plan.idempotency_header:
+        if not _FIELD.fullmatch(key):
+            raise BadArgument("", "the key cannot stand in a header: visible ASCII in one line")
         headers.append((plan.idempotency_header, key))
     body = b""
     if plan.body is not None and BODY in arguments:
