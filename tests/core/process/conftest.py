@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +63,38 @@ def python(program: Make) -> Make:
         return program(sys.executable, "-I", "-S", "-c", code, *arguments, **changed)
 
     return make
+
+
+# How long a program sleeps that escaped; it is known by it, and ended.
+ESCAPED_S = "5.0214"
+
+
+@pytest.fixture(autouse=True)
+def _beside(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let tests that look for what survived run while no other of these tests does.
+
+    What escaped from another test, or is just dying there, may be anybody's.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    file = Path(tempfile.gettempdir()) / f"holon-tests-processes-{os.getuid()}.lock"
+    alone = request.node.get_closest_marker("alone") is not None
+    with file.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
+@pytest.fixture
+def escaped_s() -> Iterator[str]:
+    """How long programs sleep that are let escape; they are ended afterwards."""
+    yield ESCAPED_S
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if ESCAPED_S.encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ def code_of(answer: object) -> str | None:
     return answer.code if isinstance(answer, StructuredFailure) else None
 
 
+@pytest.mark.alone
 @linux
 def test_ab_proc_001_a_grandchild_on_the_pipe_does_not_hold_the_call(
     shell: Make, left_over: LeftOver
@@ -65,6 +66,7 @@ def test_ab_proc_002_a_timeout_ends_the_whole_tree(shell: Make, left_over: LeftO
     assert evidence["descendants_killed"] == 2
 
 
+@pytest.mark.alone
 @linux
 @pytest.mark.parametrize("end", ["wait", "exit 0", "sleep 300"])
 def test_ab_proc_003_a_grandchild_that_left_the_group_is_found(
@@ -81,7 +83,7 @@ def test_ab_proc_003_a_grandchild_that_left_the_group_is_found(
 
 
 @linux
-def test_ab_proc_003_what_cannot_be_recognised_is_reported(python: Make) -> None:
+def test_ab_proc_003_what_cannot_be_recognised_is_reported(python: Make, escaped_s: str) -> None:
     """A daemon that wiped its environment survives; the outcome does not deny it."""
     outcome = run(
         python(
@@ -90,10 +92,11 @@ def test_ab_proc_003_what_cannot_be_recognised_is_reported(python: Make) -> None
             if os.fork() == 0:
                 os.setsid()
                 if os.fork() == 0:
-                    os.execve("/bin/sleep", ["sleep", "5"], {})
+                    os.execve("/bin/sleep", ["sleep", sys.argv[1]], {})
                 os._exit(0)
             os.wait()
-            """
+            """,
+            escaped_s,
         )
     )
 
@@ -102,14 +105,16 @@ def test_ab_proc_003_what_cannot_be_recognised_is_reported(python: Make) -> None
     assert outcome.descendant_may_survive is True
 
 
+@pytest.mark.alone
 @linux
 @pytest.mark.parametrize("marked", [True, False], ids=["call id", "no call id"])
 def test_ab_proc_003_what_escaped_without_a_trace_is_not_denied(
-    shell: Make, python: Make, *, marked: bool
+    shell: Make, escaped_s: str, *, marked: bool
 ) -> None:
     """It holds no pipe, wiped its environment, has its own session: it may be anybody's."""
     env = {} if marked else {"env": {}}
-    escape = "env -i setsid sleep 5 >/dev/null 2>&1 </dev/null & sleep 0.3; exit 0"
+    quietly = ">/dev/null 2>&1 </dev/null"
+    escape = f"env -i setsid sleep {escaped_s} {quietly} & sleep 0.3; exit 0"
 
     escaped = run(shell(escape, **env))
     assert escaped.cause is ProcessCause.EXITED
@@ -122,6 +127,7 @@ def test_ab_proc_003_what_escaped_without_a_trace_is_not_denied(
     assert later.descendant_may_survive is False
 
 
+@pytest.mark.alone
 @linux
 def test_ab_proc_003_an_escape_from_another_call_is_not_this_ones(shell: Make) -> None:
     """What carries another call's id is that one's, however it came to be an orphan."""
@@ -130,6 +136,7 @@ def test_ab_proc_003_an_escape_from_another_call_is_not_this_ones(shell: Make) -
     assert run(shell(other)).descendant_may_survive is False
 
 
+@pytest.mark.alone
 @linux
 def test_ab_proc_003_a_program_without_descendants_leaves_none(shell: Make) -> None:
     """Ended by its time, without a call id to search by: nobody is there, and that is said."""

@@ -223,6 +223,7 @@ def test_a_silent_daemon_does_not_outlive_a_clean_exit(shell: Make, left_over: L
     assert left_over() == []
 
 
+@pytest.mark.alone
 @linux
 def test_a_tree_that_keeps_growing_is_ended(python: Make, left_over: LeftOver) -> None:
     """Processes that fork beside and below each other, in their own sessions too, all die."""
