@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from holon_core.records.tool import (
@@ -88,13 +89,18 @@ def descriptor_from(body: bytes) -> RuntimeToolDescriptor:
         provenance=Provenance(distribution=origin[0], version=origin[1], plugin=origin[2]),
         digest=data["digest"],
         lifecycle=text(data.get("lifecycle", "")),
-        workspace=text(data["workspace"]) if "workspace" in data else _by_id(data["id"]),
+        workspace=workspace_of(data),
     )
 
 
-def _by_id(tool_id: str) -> str | None:
-    """Return the workspace that the id of a frozen tool names; it is the tool's, said or not."""
-    source = tool_id.partition("/")[0]
+def workspace_of(said: Mapping[str, Any]) -> str | None:
+    """Return the workspace that a stored descriptor is of, and no other.
+
+    The id of a frozen tool names it, whether the descriptor says it or not.
+    """
+    if "workspace" in said:
+        return text(said["workspace"])
+    source = said["id"].partition("/")[0]
     return source.removeprefix("frozen.") if source.startswith("frozen.") else None
 
 

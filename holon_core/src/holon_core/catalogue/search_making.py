@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holon_core.catalogue.catalogue import TOOLS
+from holon_core.catalogue.codec import workspace_of
 from holon_core.catalogue.search_rows import Row, row_of
 from holon_core.logs import LOGGER
 from holon_core.store.rows import decodes
@@ -131,7 +132,7 @@ def _take(index: Index, found: Sequence[Document]) -> None:
 @decodes("a definition")
 def _read(body: bytes) -> tuple[str | None, tuple[Row, dict[str, int]]]:
     said = json.loads(body)
-    return said.get("workspace"), row_of(said)
+    return workspace_of(said), row_of(said)
 
 
 def _mark(at: tuple[int, str]) -> str:
