@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from elegy_contracts.finding import Finding, pointer
 from elegy_contracts.spelling import snake
@@ -84,6 +85,19 @@ def host_only(data: Any) -> Iterator[Finding]:
         elif isinstance(value, str) and _SECRET_VALUE.search(value):
             text = "it looks like a secret or a reference to one, which stay with their host"
             yield Finding(code="host_only", message=text, path=pointer(*path))
+
+
+def plain_url(url: str) -> str:
+    """Return a URL without what may hold a secret: user, password, query, fragment.
+
+    Empty where it is no absolute URL.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme and host else ""
 
 
 def kind_of(name: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
+from elegy_contracts.portable import plain_url
 from holon_core.records.finding import Finding
 from holon_plugin_packages.checking import finding
 
@@ -61,7 +61,7 @@ def _launch(given: Mapping[str, Any]) -> dict[str, Any]:
         # Of several words the first of the arguments is not the launcher's first.
         made["arguments"] = _kept(name if len(words) == 1 else "", given["arguments"])
     if "url" in given:
-        made["url"] = plain_url(given["url"])
+        made["url"] = given["url"] and (plain_url(given["url"])[:2000] or LEFT_OUT)
     return made
 
 
@@ -86,15 +86,3 @@ def _short(word: str) -> str:
         return LEFT_OUT
     value = word[len(option[1]) :]
     return word if _PLAIN.fullmatch(value) else f"{option[1]}{LEFT_OUT}"
-
-
-def plain_url(url: str) -> str:
-    """Return a URL without what may hold a secret: user, password, query, fragment."""
-    if not url:
-        return ""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return LEFT_OUT
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}"[:2000]

@@ -7,8 +7,8 @@ kept; of a URL neither the user nor the query.
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
+from elegy_contracts.portable import plain_url
 from holon_core.errors import Rejected
 from holon_core.records.finding import Finding
 from holon_mcp.records import Listing
@@ -36,7 +36,7 @@ def _entry(entry: Any, path: str) -> Listing:
         raise _rejected("an entry is an object", path)
     if isinstance(entry.get("url"), str):
         headers = entry.get("headers")
-        launch: dict[str, Any] = {"url": _plain_url(entry["url"])}
+        launch: dict[str, Any] = {"url": plain_url(_text(entry["url"]))}
         if isinstance(headers, dict):
             launch["header_names"] = sorted(map(str, headers))[:MAX_ARGUMENTS]
         return Listing(form="mcp.json", transport="http", launch=launch)
@@ -61,7 +61,7 @@ def from_registry(given: dict[str, Any], _: str = "") -> Listing:
     inner = given["server"] if isinstance(given.get("server"), dict) else given
     packages = [_package(each) for each in _objects(inner.get("packages"))]
     remotes = [
-        {"type": _text(each.get("type")), "url": _plain_url(each.get("url"))}
+        {"type": _text(each.get("type")), "url": plain_url(_text(each.get("url")))}
         for each in _objects(inner.get("remotes"))
     ]
     return Listing(
@@ -76,7 +76,7 @@ def from_registry(given: dict[str, Any], _: str = "") -> Listing:
 def _package(given: dict[str, Any]) -> dict[str, Any]:
     identifier = given.get("identifier", given.get("name"))
     if isinstance(identifier, str) and "://" in identifier:
-        identifier = _plain_url(identifier)
+        identifier = plain_url(_text(identifier))
     named = {
         "registry": _text(given.get("registryType", given.get("registry_type"))),
         "identifier": _text(identifier),
@@ -90,16 +90,6 @@ def _package(given: dict[str, Any]) -> dict[str, Any]:
 def _objects(value: Any) -> list[dict[str, Any]]:
     found = value if isinstance(value, list) else []
     return [each for each in found if isinstance(each, dict)][:MAX_ARGUMENTS]
-
-
-def _plain_url(value: Any) -> str:
-    """Return a URL without what may hold a secret: user, password, query, fragment."""
-    try:
-        parts = urlsplit(_text(value))
-    except ValueError:
-        return ""
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme and host else ""
 
 
 def _text(value: Any) -> str:
