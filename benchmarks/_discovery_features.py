@@ -6,7 +6,9 @@ these arrays in milliseconds, by the same arithmetic as the ranking's own.
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +21,7 @@ from holon_core.catalogue.search_index import Index
 from holon_core.catalogue.search_query import Part
 from holon_core.catalogue.search_rows import row_of
 
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "discovery-bench"
 # In the order of the columns: what is divided by the best of the query, then what counts as it is.
 SHARES = ("EXACT", "GRAMS", "NAME")
 PLAIN = ("MET", "PAIRS", "DATES_GIVEN", "PLACES_GIVEN")
@@ -124,3 +127,16 @@ def _ndcg(gold: Any, ideal: Any) -> Any:
     ranks = np.cumsum(kept, axis=1)
     counted = kept & (gold >= 0) & (ranks <= 10)
     return np.where(counted, 1 / np.log2(ranks + 1), 0.0).sum(axis=1) / ideal
+
+
+def options(doc: str) -> argparse.Namespace:
+    """Read the options of a script that cuts queries into folds; it ends where there is no data."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=BESIDE)
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--every", type=int, default=1, help="of the queries, take every so many")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    if not given.data.is_dir():
+        sys.exit(f"no data at {given.data}; name its folder with --data")
+    return given

@@ -12,8 +12,6 @@ Needs numpy.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,13 +19,12 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from _discovery_features import indexed, read
+from _discovery_features import indexed, options, read
 from pairs import report
 
 from holon_core.catalogue import search_query, search_rank, search_score
 from holon_core.records.discovery import MIN_CONFIDENCE
 
-BESIDE = Path(__file__).resolve().parents[2] / "shared" / "discovery-bench"
 SETS = ("metatool", "bfcl")
 KINDS = ("its own", "the other's", "right tools out")
 SIGNS = ("EVIDENCE", "VALUES", "LENGTH")
@@ -95,14 +92,7 @@ def sure(model: Any, signs: Any) -> Any:
 
 def main() -> None:
     """Fit and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=BESIDE)
-    parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--every", type=int, default=1, help="of the queries, take every so many")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if not given.data.is_dir():
-        sys.exit(f"no data at {given.data}; name its folder with --data")
+    given = options(__doc__)
     found = list(cases(given.data, given.folds, given.every))
     of = {
         (catalogue, kind): np.array([c.catalogue == catalogue and c.kind == kind for c in found])

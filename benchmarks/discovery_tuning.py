@@ -12,18 +12,15 @@ Needs numpy. What stands in the index (weights and lengths of fields) is as deli
 
 from __future__ import annotations
 
-import argparse
 import sys
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _discovery_features import WEIGHTS, Track, delivered, scored, track
+from _discovery_features import WEIGHTS, Track, delivered, options, scored, track
 from pairs import report
 
-BESIDE = Path(__file__).resolve().parents[2] / "shared" / "discovery-bench"
 GRID: Mapping[str, tuple[float, ...]] = {
     "EXACT": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7),
     "GRAMS": (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4),
@@ -110,14 +107,7 @@ def _row(
 
 def main() -> None:
     """Validate and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=BESIDE)
-    parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--every", type=int, default=1, help="of the queries, take every so many")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if not given.data.is_dir():
-        sys.exit(f"no data at {given.data}; name its folder with --data")
+    given = options(__doc__)
     tracks = {
         "MetaTool": track(given.data / "metatool", every=given.every),
         "BFCL": track(given.data / "bfcl", every=given.every),
